@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.advice.evidence import Evidence
-from tfadvisor.advice.findings import CaptureNote, Finding, Location, Tried, Verdict
+from tfadvisor.advice.findings import CaptureNote, Finding, Tried, Verdict
 from tfadvisor.advice.judging.judge_rules import Fired, run_rules
 from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.advice.measured import Measured
@@ -26,15 +25,6 @@ from tfadvisor.report.assembly.attribution import attribution
 from tfadvisor.report.assembly.report import assemble, step_ms_of, steps_info
 from tfadvisor.report.assembly.report_tables import run_ops
 from tfadvisor.report.assembly.sampled import sampled
-from tfadvisor.report.assembly.second_window import (
-    SecondWindow,
-    is_judged,
-    lines_note,
-    places_in,
-    second_window,
-    unread_note,
-    with_lengths_of,
-)
 from tfadvisor.timeline.build_host import SELECTION
 from tfadvisor.timeline.host.event_counts import EventCounts, count_events
 from tfadvisor.timeline.run.one_host import Progress, Watch
@@ -262,13 +252,7 @@ def conclude(
     catalogue = catalogue or _catalogue_of(options)
     main = _window(run, options, catalogue, progress, detail=detail, watch=watch)
     notes: tuple[CaptureNote, ...] = (_joined(run),) if run.folders else ()
-    second = None
-    if watch is None and options.steps is None:
-        second = second_window(run)
-    if second is None:
-        report = _report(main, run, options, catalogue)
-    else:
-        report = _report_of_both(main, second, run, options, catalogue)
+    report = _report(main, run, options, catalogue)
     return replace(report, capture=(*report.capture, *notes)), main.summary
 
 
@@ -359,11 +343,8 @@ def _report(
     run: Run,
     options: Options,
     catalogue: Catalogue,
-    places: Mapping[str, tuple[Location, ...]] = MappingProxyType({}),
 ) -> Report:
-    """Of one window, with all that is known of the run beside it. places: lines of the
-    program that another window names, by rule.
-    """
+    """Of one window, with all that is known of the run beside it."""
     samples = _samples_beside(run)
     recorded = () if samples is None else attribution(window.summary)[0]
     account, no_account = _account(samples, step_ms_of(window.summary))
@@ -377,7 +358,6 @@ def _report(
     evidence = Evidence(
         ignored=options.ignored,
         tried=tried,
-        places=places,
         corrections=beside.corrections,
         account=account,
         account_absent=no_account,
@@ -425,34 +405,6 @@ def _other_steps(report: Report) -> tuple[CaptureNote, ...]:
         "about the step are of the former, where the run goes is of the latter."
     )
     return (CaptureNote("other-steps", text, "", ""),)
-
-
-def _report_of_both(
-    main: Window,
-    second: SecondWindow,
-    run: Run,
-    options: Options,
-    catalogue: Catalogue,
-) -> Report:
-    """Of the window that tells more; one that cannot be read costs only what it would
-    have added.
-    """
-    try:
-        other = _window(second.run, options, catalogue)
-    except TraceError as error:
-        report = _report(main, run, options, catalogue)
-        return replace(report, capture=(*report.capture, unread_note(error)))
-
-    places = places_in(other.fired, other.metrics)
-    report = _report(main, run, options, catalogue, places)
-    judged = _report(other, run, options, catalogue)
-    both = report.steps.time_ms, judged.steps.time_ms
-    if second.tells_findings and is_judged(report.breakdown, *both):
-        return with_lengths_of(report, judged)
-    own = places_in(main.fired, main.metrics)
-    if places.keys() & {one.rule.id for one in main.fired.judged} - own.keys():
-        return replace(report, capture=(*report.capture, lines_note()))
-    return report
 
 
 def _samples_beside(run: Run) -> Samples | None:

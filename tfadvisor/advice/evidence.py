@@ -45,8 +45,6 @@ class Evidence(msgspec.Struct, frozen=True):
     """
     tried: Mapping[str, Tried] = {}
     """What was measured of a rule's fixes on this program, by the rule's id."""
-    places: Mapping[str, tuple[Location, ...]] = {}
-    """Where in the program, by a rule's id, from another window of the same run."""
     corrections: tuple[Correction, ...] = ()
     """Where recording changed what it recorded."""
     account: RunAccount | None = None

@@ -122,7 +122,7 @@ def shared(
 
 def _corrected(one: Judged, metrics: Metrics, evidence: Evidence) -> Judged:
     """With what the unrecorded program shows of the function that it is about."""
-    places = _locations(one, metrics, evidence)
+    places = locations_of(one, metrics)
     for correction in evidence.corrections:
         is_here = any(map(correction.is_about, places))
         if is_here != correction.is_larger:
@@ -287,7 +287,7 @@ def _finding(found: Foreseen, metrics: Metrics, evidence: Evidence) -> Finding:
         evidence=tuple(seen for seen in evidence_of if seen is not None),
         saving=bounded(_printed(found, won), rule.category, evidence.measured),
         fixes=one.fixes,
-        locations=_locations(one, metrics, evidence),
+        locations=locations_of(one, metrics),
         source=rule.source,
         caveat=one.caveat,
         claims=one.claims,
@@ -333,14 +333,6 @@ def _seen(name: str, metrics: Metrics) -> Seen | None:
     if measured.value is None:
         return None
     return Seen(name, measured.about, measured.value, measured.unit.value)
-
-
-def _locations(
-    one: Judged, metrics: Metrics, evidence: Evidence
-) -> tuple[Location, ...]:
-    """Of this trace, else of another window of the same run."""
-    own = locations_of(one, metrics)
-    return own or evidence.places.get(one.rule.id, ())
 
 
 def locations_of(one: Judged, metrics: Metrics) -> tuple[Location, ...]:

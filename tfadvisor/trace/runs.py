@@ -26,14 +26,6 @@ from tfadvisor.trace.remote_path import RemotePath, place_of
 from tfadvisor.trace.stores import Unreachable
 
 _TRACE_ENDINGS = (".xplane.pb", ".xplane.pb.gz")
-CALLS_ENDING = ".calls.pb"
-"""`HOST.calls.pb` beside `HOST.xplane.pb`: a second, short window with calls of Python,
-which may be asked for findings too.
-"""
-LINES_ENDING = ".lines.pb"
-"""Ends a second window in which Python is slowed so much that only lines of the program
-can be taken from it.
-"""
 _PIECE = 1 << 20
 _SESSION_NAME = re.compile(
     r"(\d{4})[_-](\d\d)[_-](\d\d)[_T-](\d\d)[_-](\d\d)[_-](\d\d)"
@@ -74,7 +66,7 @@ def host_of(file: Path) -> str:
     """The host that wrote a trace file, by the file's name: `worker-0.xplane.pb` ->
     `worker-0`.
     """
-    for ending in (*reversed(_TRACE_ENDINGS), CALLS_ENDING, LINES_ENDING):
+    for ending in reversed(_TRACE_ENDINGS):
         if file.name.endswith(ending):
             return file.name.removesuffix(ending)
     return file.name

@@ -305,19 +305,6 @@ def test_what_was_measured_comes_by_what_it_saved_and_is_sure() -> None:
 
 
 HERE = Location("train.py", 7, "log")
-OTHER_WINDOW = Evidence(places={"a": (HERE,)})
-
-
-def test_a_place_comes_from_another_window_where_this_one_names_none() -> None:
-    without, here = (
-        one_of(ranking(rule("a"), evidence=OTHER_WINDOW, facts=facts)).locations
-        for facts in ({}, {"host_frame": "save (a.py:3)"})
-    )
-
-    assert without == (HERE,)
-    assert here == (Location("a.py", 3, "save"),)
-    assert one_of(ranking(rule("b"), evidence=OTHER_WINDOW)).locations == ()
-
 
 AT_LOG = {"host_frame": "log (/home/me/train.py:7)"}
 
@@ -371,15 +358,6 @@ def test_a_script_outside_of_its_functions_is_one_place() -> None:
     )
 
     assert one.takes == 0.2
-
-
-def test_a_correction_counts_at_the_place_that_another_window_names() -> None:
-    known = replace(
-        OTHER_WINDOW,
-        corrections=(Correction("train.py", "log", 0.5, is_larger=True),),
-    )
-
-    assert one_of(ranking(rule("a"), evidence=known)).takes == 0.2
 
 
 def run(evaluation: float) -> RunAccount:

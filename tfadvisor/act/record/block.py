@@ -108,26 +108,18 @@ class BlockRecording:
         read = read_run(run, self._options)
         window = RecordedWindow(
             self._file.parent,
-            self._python_tracer,
+            self._tracer.has_calls,
             self._opened,
             closed,
             read,
             pace_of(read.steps),
-            followed=self._tracer.followed(),
         )
+        has_calls = self._tracer.has_calls
         recorded = RecordedRun(
             window,
             None,
-            None,
-            None,
+            cost_of_calls(window) if has_calls else None,
         )
-        if self._python_tracer:
-            recorded = RecordedRun(
-                window,
-                None,
-                window,
-                cost_of_calls(window),
-            )
 
         kept = keep(
             recorded,

@@ -16,10 +16,8 @@ COST_LIMIT = 0.05
 """Share of a step that recording may cost by the estimate, with calls of Python; beyond
 it these are left out. On a machine that others slowed, steps were measured to lose up
 to twice as much: 10%."""
-BLIND_LIMIT = 1.0
-"""Calls of Python that cost less leave findings to be believed in the second window;
-others, only lines of the program.
-"""
+MEASURED_LIMIT = 0.1
+"""The same, by the length of the steps with them and without."""
 _FIRST_LOOK_SECONDS = 0.2
 """Short: nobody knows yet how much a profiler writes down of this program."""
 _SHORTEST_WINDOW_SECONDS = 1.0
@@ -57,37 +55,23 @@ class RecordRequest(msgspec.Struct, frozen=True):
 
 
 class RecordedRun(msgspec.Struct, frozen=True):
-    """The window that the report is about, and those that it was compared with. Each
-    None where there was none.
+    """The window that the report is about, and what it was compared with. Each None
+    where there was none.
     """
 
     chosen: RecordedWindow
     before: RecordedWindow | None
-    """Recorded without the Python tracer."""
-    with_lines: RecordedWindow | None
-    """Recorded with it."""
-    cost: float | None
-    """What the Python tracer adds to a step, as a share of it."""
-    rounds: tuple[ProgramLoop | None, ProgramLoop | None, ProgramLoop | None] = (
-        None,
-        None,
-        None,
-    )
-    """The program's loop before recording, while recorded and after."""
-    step: str = ""
-    """As wanted."""
+    """A look that came before it, without calls of Python."""
+    cost: float | None = None
+    """What tracing calls of Python adds to a step, as a share of it: the larger one of
+    what their number and what the length of the steps say. None where it was not tried.
+    """
+    rounds: tuple[ProgramLoop | None, ProgramLoop | None] = (None, None)
+    """The program's loop before recording and after."""
+    wanted: RecordRequest | None = None
+    """What was to be recorded."""
     inside: str = ""
     """The line of the one call in which the program was all the time, "" for a loop."""
-
-    @property
-    def second(self) -> RecordedWindow | None:
-        """The one with the Python tracer, where the report is about another."""
-        return None if self.with_lines is self.chosen else self.with_lines
-
-    @property
-    def second_tells_findings(self) -> bool:
-        """Whether Python is not slowed too much in it."""
-        return self.cost is not None and self.cost < BLIND_LIMIT
 
 
 class OpensWindows(Protocol):
@@ -99,51 +83,80 @@ class OpensWindows(Protocol):
         """As record_window."""
 
 
-def record_plainly(
-    record: OpensWindows, look: RecordedWindow, wanted: RecordRequest
+def record_steps(
+    record: OpensWindows,
+    look: RecordedWindow,
+    wanted: RecordRequest,
+    loop: ProgramLoop | None = None,
 ) -> RecordedRun:
-    """Without the Python tracer; the look itself where it holds the wanted steps, or
-    more than the program still made.
+    """One window: with calls of Python where these cost little, else without them. The
+    look itself where it holds the wanted steps, or more than the program still made.
+
+    loop: the program's, before the look.
     """
-    chosen = _plain_window(record, look, wanted)
-    return RecordedRun(chosen, chosen, None, None)
+    full: RecordedWindow | NoWindow | None = None
+    if wanted.python_tracer:
+        full = record(window_seconds(look, wanted, loop), python_tracer=True)
+    if full is None or not _has_steps(full):
+        return RecordedRun(_plain_window(record, look, wanted, loop), look)
+    if not full.python_tracer:  # the framework has none, or the program has its own
+        return RecordedRun(_better(full, look, wanted), look)
+    if _is_part(full, look) and not wanted.names(full):
+        return RecordedRun(_plain_window(record, look, wanted, loop), look)
+    return _cheaper(record, full, look, wanted, loop)
+
+
+def _cheaper(
+    record: OpensWindows,
+    full: RecordedWindow,
+    look: RecordedWindow,
+    wanted: RecordRequest,
+    loop: ProgramLoop | None,
+) -> RecordedRun:
+    """full: with calls of Python."""
+    counted = cost_of_calls(full)
+    within = counted + cost_without_calls(look) <= COST_LIMIT
+    if within and _slower(full, look) <= MEASURED_LIMIT:
+        return RecordedRun(full, look, max(counted, _slower(full, look)))
+
+    plain = _plain_window(record, look, wanted, loop)
+    cost = max(counted, min(_slower(full, look), _slower(full, plain)))
+    names_step = wanted.names(full) and not wanted.names(plain)
+    if names_step or (within and cost <= MEASURED_LIMIT):
+        return RecordedRun(full, plain, cost)
+    return RecordedRun(plain, look, cost)
+
+
+def _slower(full: RecordedWindow, plain: RecordedWindow) -> float:
+    """By how much a step takes longer with calls of Python, as a share of it; 0 where
+    it does not.
+    """
+    if full.pace is None or plain.pace is None:
+        return 0.0
+    return max(full.pace.median_ms / plain.pace.median_ms - 1, 0.0)
 
 
 def _plain_window(
-    record: OpensWindows, look: RecordedWindow, wanted: RecordRequest
+    record: OpensWindows,
+    look: RecordedWindow,
+    wanted: RecordRequest,
+    loop: ProgramLoop | None,
 ) -> RecordedWindow:
-    # Rounds are counted in a look, which slows Python: it is the better one only where
-    # the program ended soon after it.
-    if look.steps >= wanted.steps and look.loop is None:
+    if look.steps >= wanted.steps:
         return look
+    longer = record(window_seconds(look, wanted, loop), python_tracer=False)
+    return _better(longer, look, wanted)
 
-    longer = record(window_seconds(look, wanted), python_tracer=False)
+
+def _better(
+    longer: RecordedWindow | NoWindow,
+    look: RecordedWindow,
+    wanted: RecordRequest,
+) -> RecordedWindow:
     if not _has_steps(longer):
         return look
     enough = min(wanted.steps, look.steps)
     return longer if longer.steps >= enough else look
-
-
-def record_fully(
-    record: OpensWindows, look: RecordedWindow, wanted: RecordRequest
-) -> RecordedRun:
-    """With the Python tracer; without it where it costs too much, and then with a
-    second, short window that has it.
-    """
-    full = record(window_seconds(look, wanted), python_tracer=True)
-    if not _has_steps(full):
-        return record_plainly(record, look, wanted)
-    if _is_part(full, look) and not wanted.names(full):
-        return record_plainly(record, look, wanted)
-
-    cost = cost_of_calls(full)
-    if cost + cost_without_calls(look) <= COST_LIMIT:
-        return RecordedRun(full, look, full, cost)
-
-    plain = _plain_window(record, look, wanted)
-    if wanted.names(full) and not wanted.names(plain):
-        return RecordedRun(full, look, full, cost)
-    return RecordedRun(plain, plain, full, cost)
 
 
 def _has_steps(found: RecordedWindow | NoWindow) -> TypeGuard[RecordedWindow]:
@@ -160,10 +173,14 @@ def _is_part(window: RecordedWindow, look: RecordedWindow) -> bool:
     return window.pace.median_ms < _PART * look.pace.median_ms
 
 
-def window_seconds(look: RecordedWindow, wanted: RecordRequest) -> float:
+def window_seconds(
+    look: RecordedWindow,
+    wanted: RecordRequest,
+    loop: ProgramLoop | None = None,
+) -> float:
     """How long a window must be open to hold the wanted steps whole."""
     period_ms = look.pace.median_ms if look.pace is not None else 0.0
-    if wanted.step and look.loop is not None:
+    if wanted.step and loop is not None:
         # The look has no calls of Python, so the step may be another in it.
-        period_ms = max(period_ms, look.loop.median_ms)
+        period_ms = max(period_ms, loop.median_ms)
     return max(_SHORTEST_WINDOW_SECONDS, (wanted.steps + 1.5) * period_ms / 1000)

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import time
 
+from msgspec.structs import replace
+
 from tfadvisor.act.record.board import Board, Process
 from tfadvisor.act.record.caps import Caps
 from tfadvisor.act.record.choosing import (
     RecordedRun,
     RecordRequest,
-    record_fully,
-    record_plainly,
+    record_steps,
 )
 from tfadvisor.act.record.looking import (
     ROUNDS_SECONDS,
@@ -29,7 +30,7 @@ from tfadvisor.act.record.looking import (
     first_state,
     next_state,
 )
-from tfadvisor.act.record.rounds import CountedRounds, count_rounds
+from tfadvisor.act.record.rounds import CountedRounds, count_rounds, is_compiling
 from tfadvisor.act.record.settling import Patience, Ready, may_train
 from tfadvisor.act.record.started_program import StartedProgram
 from tfadvisor.act.record.unrecorded import Nothing
@@ -44,6 +45,8 @@ _BETWEEN_COUNTS_SECONDS = 2.0
 _PREPARING_SECONDS = 60.0
 """That a loop which only adapts layers is waited for."""
 _POLL_SECONDS = 0.05
+_COMPILING_SECONDS = 1.0
+"""After which a program that compiles is looked at again."""
 _SEEN_SECONDS = 10.0
 """Since the loop was seen first, before there is a report."""
 
@@ -118,7 +121,13 @@ class _Session:
     ) -> Ready | None:
         now, processes = time.time(), self._board.processes()
         if after_seconds is None:
-            return patience.ready(processes, now)
+            ready = patience.ready(processes, now)
+            if ready is None or ready.restless:
+                return ready
+            if not is_compiling(self._watch, ready.processes):
+                return ready
+            time.sleep(_COMPILING_SECONDS)
+            return None
 
         training = may_train(processes, now)
         is_time = now - self._began >= after_seconds
@@ -142,8 +151,6 @@ class _Session:
         self,
         known: LooksSoFar,
         seconds: float,
-        *,
-        after_window: bool = False,
     ) -> CountedRounds:
         training = _training(known)
         return count_rounds(
@@ -151,7 +158,7 @@ class _Session:
             training,
             seconds,
             self._has_ended,
-            after_window=after_window,
+            self._watch,
         )
 
     def _look(self, state: Look) -> RecordedWindow | NoWindow | Over:
@@ -162,13 +169,13 @@ class _Session:
 
     def _record(self, state: Record) -> TriedRecording:
         assert self._windows is not None
-        how = record_fully if state.wanted.python_tracer else record_plainly
-        run = how(
+        run = record_steps(
             self._windows,
             state.look,
             state.wanted,
+            state.known.loop,
         )
-        after = self._counted(state.known, ROUNDS_SECONDS, after_window=True)
+        after = self._counted(state.known, ROUNDS_SECONDS)
         self._let_it_be_seen()
         return TriedRecording(run, after)
 
@@ -185,22 +192,24 @@ class _Session:
         seconds: float,
         *,
         python_tracer: bool,
-        rounds: bool,
+        first: bool,
     ) -> RecordedWindow | NoWindow:
-        """One, not longer than the program bears. rounds: whether they are counted."""
+        """One, not longer than the program bears."""
+        borne = self._caps.seconds(seconds, python_tracer=python_tracer)
         found = record_window(
             self._board,
             training,
-            self._caps.seconds(seconds, python_tracer=python_tracer),
+            borne,
             self._options,
             python_tracer=python_tracer,
             has_ended=self._has_ended,
-            rounds=rounds,
+            first=first,
             writing=self._writing_seconds(),
             watch=self._watch,
         )
         if isinstance(found, RecordedWindow):
             self._caps.learn(found)
+            return replace(found, shortened=borne < seconds)
         return found
 
     def _writing_seconds(self) -> float:
@@ -221,8 +230,8 @@ def _training(known: LooksSoFar) -> list[Process]:
 
 
 class _Windows:
-    """Opens windows in some processes. The rounds of the loop are counted in the first
-    one, and in all of them where nothing else gave its steps there.
+    """Opens windows in some processes. How much a profiler writes down of them is tried
+    before the first one.
     """
 
     def __init__(
@@ -231,17 +240,15 @@ class _Windows:
         training: list[Process],
     ) -> None:
         self._session, self._training = session, training
-        self._needs_rounds: bool | None = None
-        """None before the first window."""
+        self._is_first = True
 
     def __call__(
         self, seconds: float, *, python_tracer: bool
     ) -> RecordedWindow | NoWindow:
-        rounds = self._needs_rounds is not False
-        window = self._session.window(
-            self._training, seconds, python_tracer=python_tracer, rounds=rounds
+        is_first, self._is_first = self._is_first, False
+        return self._session.window(
+            self._training,
+            seconds,
+            python_tracer=python_tracer,
+            first=is_first,
         )
-        is_first = self._needs_rounds is None
-        if is_first and isinstance(window, RecordedWindow) and window.pace is not None:
-            self._needs_rounds = window.pace.is_of_rounds
-        return window

@@ -24,11 +24,12 @@ from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.files import new_file
 from tfadvisor.report import Report
 from tfadvisor.report.assembly.sampled import not_sampled
-from tfadvisor.report.assembly.second_window import NOTE
 from tfadvisor.trace.counters import ENDING
-from tfadvisor.trace.runs import CALLS_ENDING, LINES_ENDING, Run, choose_run, host_of
+from tfadvisor.trace.runs import Run, choose_run, host_of
 from tfadvisor.trace.samples import SAMPLES_ENDING, read_samples
 from tfadvisor.vocabulary import DeviceKind
+
+_NOTE = "recording.json"
 
 
 class KeptRun(msgspec.Struct, frozen=True):
@@ -51,12 +52,8 @@ def keep(
     for file in sorted(recorded.chosen.folder.iterdir()):
         if file.name.endswith((".xplane.pb", ENDING, SAMPLES_ENDING)):
             _move(file, folder / file.name)
-    if recorded.second is not None:
-        ending = CALLS_ENDING if recorded.second_tells_findings else LINES_ENDING
-        for file in sorted(recorded.second.folder.glob("*.xplane.pb")):
-            _move(file, folder / f"{host_of(file)}{ending}")
     note = json.dumps(_note(recorded), indent=2)
-    (folder / NOTE).write_text(f"{note}\n", encoding="utf-8")
+    (folder / _NOTE).write_text(f"{note}\n", encoding="utf-8")
 
     run, _ = choose_run([folder])
     report = analyze_run(run, options)
@@ -123,8 +120,7 @@ def _note(recorded: RecordedRun) -> dict[str, Any]:
     return {
         "framework": recorded.chosen.read.framework,
         "recorded": _window_note(recorded.chosen),
-        "without_python_tracer": _window_note(recorded.before),
-        "with_python_tracer": _window_note(recorded.with_lines),
+        "look": _window_note(recorded.before),
         "rounds_ms": [one and _rounded(one.median_ms) for one in recorded.rounds],
         "loop": loops[0].place if loops else None,
         "python_tracer_cost": _rounded(recorded.cost),

@@ -87,13 +87,8 @@ class LooksSoFar(msgspec.Struct, frozen=True):
         """
         if self.kept is not None or self.best is None:
             return self.kept
-        rounds = self.loop, self.best.loop, None
         return RecordedRun(
-            self.best,
-            self.best,
-            None,
-            None,
-            rounds,
+            self.best, self.best, rounds=(self.loop, None), wanted=self.wanted
         )
 
 
@@ -241,11 +236,12 @@ def _judge(state: Look, look: RecordedWindow) -> State:
 
 def _keep(state: Record, seen: TriedRecording) -> State:
     known, look = state.known, state.look
-    rounds = known.loop, look.loop, seen.after.loop
+    rounds = known.loop, seen.after.loop
     inside = seen.after.inside if _is_short(look.pace) else ""
     kept = replace(
         seen.run,
         rounds=rounds,
+        wanted=known.wanted,
         inside=inside,
     )
     known = replace(

@@ -16,9 +16,9 @@ from tfadvisor.act.record.tracing_cost import cost_without_calls
 from tfadvisor.advice.findings import CaptureNote
 
 _NOTABLE = 0.1
-"""From this share on it is said that a round takes longer while it is recorded, or that
-a step is another than a round.
-"""
+"""From this share on it is said that the profiler's events make a step longer."""
+_ALIKE = 0.2
+"""By which share a step may differ from a round that was watched."""
 _OTHER_STEP = 3.0
 """A loaded machine alone makes a factor of two."""
 _OF_RECORDED = (
@@ -47,79 +47,61 @@ class _Facts(msgspec.Struct, frozen=True, dict=True):
         """Of the steps."""
         return self.recorded.chosen.pace
 
-    @property
-    def before(self) -> ProgramLoop | None:
-        """Recording."""
-        return self.recorded.rounds[0]
-
-    @property
-    def during(self) -> ProgramLoop | None:
-        """Recording."""
-        return self.recorded.rounds[1]
-
-    @property
-    def loop(self) -> ProgramLoop | None:
-        """The one that is reported."""
-        return self.during or self.before
-
     @cached_property
     def slower(self) -> float:
         """By the profiler's own events, as a share of the step."""
         return cost_without_calls(self.recorded.chosen)
 
     @property
+    def step(self) -> str:
+        """As it was asked for, "" where it was not."""
+        wanted = self.recorded.wanted
+        return wanted.step if wanted is not None else ""
+
+    @property
     def is_named_step(self) -> bool:
         """Whether the steps are what was asked for, if anything was."""
-        wanted, pace = self.recorded.step, self.pace
-        return not wanted or (pace is not None and pace.about.startswith(wanted))
+        return not self.step or (
+            self.pace is not None and self.pace.about.startswith(self.step)
+        )
 
     @property
-    def unrecorded_ms(self) -> list[float]:
-        """A round of the loop, before and after."""
-        before, during, after = self.recorded.rounds
-        there = [one for one in (before, after) if one is not None]
-        return [one.median_ms for one in there if one.is_of(during or one)]
+    def loop(self) -> ProgramLoop | None:
+        """The program's, before recording or else after."""
+        return next(filter(None, self.recorded.rounds), None)
 
     @property
-    def is_slowed(self) -> bool:
-        """Whether a round takes another time while it is recorded. What was counted in
-        a first look tells less than the steps of the window.
+    def round_ms(self) -> list[float]:
+        """As long as a round of it took, unrecorded."""
+        loop = self.loop
+        there = (one for one in self.recorded.rounds if one is not None)
+        alike = (one for one in there if loop is not None and one.is_of(loop))
+        return [one.median_ms for one in alike if one.median_ms]
+
+    @property
+    def of_a_round(self) -> float | None:
+        """How many times as long as a round the step is; None for not known, and for a
+        step as long as one was.
         """
-        unrecorded = self.unrecorded_ms
-        if self.during is None or not unrecorded:
-            return False
-
-        least = min(unrecorded) * (1 - _NOTABLE)
-        most = max(unrecorded) * (1 + _NOTABLE)
-        if self.pace is not None and least <= self.pace.median_ms <= most:
-            return False
-        return not least <= self.during.median_ms <= most
-
-    @property
-    def is_other_step(self) -> bool:
-        """Whether the step has another length than any round."""
-        pace = self.pace
-        if self.loop is None or pace is None or not pace.count:
-            return False
-
-        step_ms = max(pace.median_ms, 1e-9)
-        rounds = [one for one in self.recorded.rounds if one is not None]
-        ratios = [one.median_ms / step_ms for one in rounds]
-        return not any(1 / _OTHER_STEP < one < _OTHER_STEP for one in ratios)
+        rounds, pace = self.round_ms, self.pace
+        if not rounds or pace is None or not pace.median_ms:
+            return None
+        if (1 - _ALIKE) * min(rounds) <= pace.median_ms <= (1 + _ALIKE) * max(rounds):
+            return None
+        return pace.median_ms / rounds[0]
 
 
 def _cost(facts: _Facts) -> str:
     recorded = facts.recorded
     window, cost = recorded.chosen, recorded.cost
     head = f"Recorded by tfadvisor: {window.steps:,} steps in {window.seconds:.1f} s"
-    without = "" if window.python_tracer else ", without calls of Python functions"
+    if not window.python_tracer:
+        would = f", which would make a step {cost:.0%} longer" if cost else ""
+        return f"{head}, without calls of Python functions{would}."
     if cost is None:
-        return f"{head}{without}. Its cost was not measured."
+        return f"{head}. Its cost was not measured."
 
     share = f"{max(cost, 0.01):.0%}"
-    if without:
-        return f"{head}{without}: they make a step {share} longer, beside other events."
-
     about = "less than" if cost < 0.01 else "about"
     return f"{head}. Tracing calls of Python functions adds {about} {share} to a step."
 
@@ -127,19 +109,35 @@ def _cost(facts: _Facts) -> str:
 def _no_such_step(facts: _Facts) -> str:
     found = facts.pace.about if facts.pace is not None else "none"
     return (
-        f"--step {facts.recorded.step} is no function, marker or line that the trace "
+        f"--step {facts.step} is no function, marker or line that the trace "
         f"holds twice. The step is what was found: {found}."
     )
 
 
+def _has_fewer(facts: _Facts) -> bool:
+    wanted = facts.recorded.wanted
+    return wanted is not None and facts.recorded.chosen.steps < wanted.steps
+
+
+def _fewer(facts: _Facts) -> str:
+    window, wanted = facts.recorded.chosen, facts.recorded.wanted
+    assert wanted is not None
+    why = "the program made no more of them"
+    if window.cut:
+        why = "its memory grew while it was recorded"
+    elif window.shortened:
+        why = "a longer window would have held more than a profiler writes in seconds"
+    return f"Of the {wanted.steps:,} steps asked for, {window.steps:,} are here: {why}."
+
+
 def _adapts(facts: _Facts) -> bool:
-    return facts.before is not None and facts.before.prepares
+    return facts.loop is not None and facts.loop.prepares
 
 
 def _too_late(facts: _Facts) -> str:
-    assert facts.before is not None
+    assert facts.loop is not None
     return (
-        f"This is the loop at {facts.before.place} in which a layer adapts to the "
+        f"This is the loop at {facts.loop.place} in which a layer adapts to the "
         "data: training came too late."
     )
 
@@ -153,8 +151,7 @@ def _in_one_call(facts: _Facts) -> str:
 
 def _costs_much(facts: _Facts) -> bool:
     """And no rounds tell what recording really costs."""
-    unknown = facts.before is None or facts.during is None
-    return unknown and facts.slower > _NOTABLE
+    return not facts.round_ms and facts.slower > _NOTABLE
 
 
 def _events_cost(facts: _Facts) -> str:
@@ -164,23 +161,23 @@ def _events_cost(facts: _Facts) -> str:
     )
 
 
+def _is_slowed(facts: _Facts) -> bool:
+    times = facts.of_a_round
+    return times is not None and 1 / _OTHER_STEP < times < _OTHER_STEP
+
+
+def _is_other_step(facts: _Facts) -> bool:
+    return facts.of_a_round is not None and not _is_slowed(facts)
+
+
 def _round_times(facts: _Facts) -> str:
-    during = facts.during
-    assert during is not None
-    names = ("before", "while recorded", "after")
-    named = zip(
-        names,
-        facts.recorded.rounds,
-        strict=True,
-    )
-    times = [
-        f"{name} {one.median_ms:.3g} ms"
-        for name, one in named
-        if one is not None and one.is_of(during)
-    ]
+    pace, loop = facts.pace, facts.loop
+    assert pace is not None
+    assert loop is not None
+    times = " and ".join(f"{one:.3g} ms" for one in facts.round_ms)
     return (
-        f"A round of the loop at {during.place} takes {', '.join(times)}. "
-        f"{_OF_RECORDED}"
+        f"A round of the loop at {loop.place} takes {times} unrecorded, a step "
+        f"{pace.median_ms:.3g} ms in the recording. {_OF_RECORDED}"
     )
 
 
@@ -191,7 +188,7 @@ def _step_and_round(facts: _Facts) -> str:
     return (
         f"What is taken for the step ({pace.about or 'markers'}) takes "
         f"{pace.median_ms:.3g} ms, a round of the loop at {loop.place} "
-        f"{loop.median_ms:.3g} ms."
+        f"{facts.round_ms[0]:.3g} ms."
     )
 
 
@@ -200,12 +197,13 @@ _Text = Callable[[_Facts], str]
 _NOTES: Sequence[tuple[_Applies, _Text, str]] = (
     (lambda _facts: True, _cost, ""),
     (lambda facts: not facts.is_named_step, _no_such_step, ""),
+    (_has_fewer, _fewer, ""),
     (_adapts, _too_late, "Record once training runs: --after SECONDS."),
     (lambda facts: bool(facts.recorded.inside), _in_one_call, ""),
     (_costs_much, _events_cost, ""),
-    (lambda facts: facts.is_slowed, _round_times, ""),
+    (_is_slowed, _round_times, ""),
     (
-        lambda facts: facts.is_other_step,
+        _is_other_step,
         _step_and_round,
         "Say which is the step: --step NAME.",
     ),

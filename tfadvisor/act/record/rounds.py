@@ -1,23 +1,42 @@
-"""The loop that a program's main thread is in, as Python goes through it: counted while
-nothing is recorded.
+"""The loop that a program's main thread is in: from its stacks, and from Python 3.12 on
+counted by Python itself, while nothing is recorded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import ast
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from tfadvisor.act.record.answers import GivenOrder, answers_to
 from tfadvisor.act.record.board import Board, Process
+from tfadvisor.act.record.watch import Watch
+from tfadvisor.files import read_small_text
+from tfadvisor.trace.samples import Frame, Samples, is_own_file
 
 _PATIENCE_SECONDS = 3.0
+_OF_COUNTING = 1 / 6
+"""So long stacks are looked at, at least: half a second at first."""
+_FEWEST_SAMPLES = 20
+_FEWEST_RETURNS = 3
+"""To a line, of what goes round."""
+_MOST_SOURCE_BYTES = 1 << 20
+_COMPILERS = (
+    "jax/_src/compiler.py",
+    "jax/_src/interpreters/partial_eval.py",
+    "tensorflow/python/framework/func_graph.py",
+)
+_COMPILING_SECONDS, _COMPILING_SHARE = 0.5, 0.8
 
 
 class ProgramLoop(msgspec.Struct, frozen=True):
-    """A loop of a process's main thread, as Python went through it."""
+    """A loop of a process's main thread."""
 
     file: str
     line: int
@@ -27,10 +46,12 @@ class ProgramLoop(msgspec.Struct, frozen=True):
     """The library's function that loops, "" where the program does itself."""
     prepares: bool
     """It adapts a layer to the data, as Keras does before training."""
-    median_ms: float
-    """Of a round, no less than it takes unwatched."""
+    median_ms: float = 0.0
+    """Of a round, where Python counted them; 0 for unknown."""
     lines: tuple[int, int] = (0, 0)
-    """The first and the last that came again and again."""
+    """The first and the last, of the function that loops."""
+    looping: str = ""
+    """The file of that function."""
 
     def is_of(self, other: ProgramLoop) -> bool:
         """Whether both are turns of the same loop."""
@@ -45,9 +66,14 @@ class ProgramLoop(msgspec.Struct, frozen=True):
         called = f", in {self.within}()" if self.within else ""
         return f"{Path(self.file).name}:{self.line}{called}"
 
+    @property
+    def in_samples(self) -> tuple[str, str, int, int]:
+        """As it stands in `HOST.samples.json`."""
+        return self.looping or self.file, self.within or self.function, *self.lines
+
 
 class CountedRounds(msgspec.Struct, frozen=True):
-    """What counting rounds has shown."""
+    """What looking at the loop has shown."""
 
     loop: ProgramLoop | None
     """Of the first process that is in one."""
@@ -55,32 +81,19 @@ class CountedRounds(msgspec.Struct, frozen=True):
     """The line of a call in which the first process was all the time, "" for none."""
 
 
-def loop_of(answer: dict[str, Any]) -> ProgramLoop | None:
-    """In a process's answer; None where none was counted."""
-    loop = answer.get("loop")
-    return msgspec.convert(loop, ProgramLoop) if loop else None
-
-
-def first_loop(answers: Sequence[dict[str, Any]]) -> ProgramLoop | None:
-    """Of the first process that is in one."""
-    loops = map(loop_of, answers)
-    return next((one for one in loops if one is not None), None)
-
-
 def count_rounds(
     board: Board,
     processes: Sequence[Process],
     seconds: float,
     over: Callable[[], bool],
-    *,
-    after_window: bool,
+    watch: Watch,
 ) -> CountedRounds:
     """The loop of these processes while nothing is recorded. seconds: at most. over:
     whether the program is.
     """
-    number = str(
-        board.order(processes, seconds, only_rounds=True, after_window=after_window)
-    )
+    began_ns = time.time_ns()
+    until = time.monotonic() + _OF_COUNTING * seconds
+    number = str(board.order(processes, seconds, only_rounds=True))
     asked = frozenset(one.name for one in processes)
     order = GivenOrder(number, asked, seconds)
     answered = answers_to(
@@ -89,14 +102,179 @@ def count_rounds(
         over,
         _PATIENCE_SECONDS,
     )
+    while time.monotonic() < until and not over():
+        time.sleep(0.05)
 
-    answers = [one.windows[number] for one in answered]
-    return CountedRounds(first_loop(answers), _inside(answers))
+    seen = watch.seen()
+    for process in answered or processes:
+        samples = msgspec.convert(seen.of_process(process.pid), Samples)
+        stacks = stacks_since(samples, began_ns)
+        counted = process.windows.get(number, {}).get("loop")
+        found = loop_of(stacks, counted)
+        if found.loop is not None or found.inside:
+            return found
+    return CountedRounds(None)
 
 
-def _inside(answers: Sequence[dict[str, Any]]) -> str:
-    inside = answers[0].get("inside") if answers else None
-    if not inside:
+def is_compiling(watch: Watch, processes: Sequence[Process]) -> bool:
+    """Whether the main thread of any was in a compiler for the last half second."""
+    began_ns = time.time_ns() - int(_COMPILING_SECONDS * 1e9)
+    seen = watch.seen()
+    for process in processes:
+        samples = msgspec.convert(seen.of_process(process.pid), Samples)
+        stacks = stacks_since(samples, began_ns)
+        inside = sum(map(_compiles, stacks))
+        if inside > _COMPILING_SHARE * max(len(stacks), 1):
+            return True
+    return False
+
+
+Stack = tuple[Frame, ...]
+
+
+def _compiles(stack: Stack) -> bool:
+    return any(file.endswith(_COMPILERS) for file, _, _ in stack)
+
+
+def stacks_since(samples: Samples, began_ns: int) -> list[Stack]:
+    """Of the main thread, one for each sample."""
+    at, numbers = samples.ticks()
+    stacks = [tuple(samples.frames[one] for one in stack) for stack in samples.stacks]
+    return [stacks[one] for one in numbers[at >= began_ns].tolist() if stacks[one]]
+
+
+# Where it loops.
+
+
+def loop_of(
+    stacks: Sequence[Stack],
+    counted: dict[str, Any] | None = None,
+) -> CountedRounds:
+    """counted: the loop as Python went through it, where it tells that."""
+    if counted is not None:
+        stack = _with_function(stacks, counted["file"], counted["function"])
+        loop = _program_loop(stack, len(stack) - 1, tuple(counted["lines"]))
+        loop = replace(
+            loop,
+            looping=counted["file"],
+            median_ms=counted["median_ms"],
+        )
+        return CountedRounds(loop)
+    if len(stacks) < _FEWEST_SAMPLES:
+        return CountedRounds(None)
+
+    found = _going_round(stacks)
+    if found is not None:
+        return CountedRounds(found)
+    return CountedRounds(None, _inside(stacks))
+
+
+def _with_function(stacks: Sequence[Stack], file: str, function: str) -> Stack:
+    """The part of a stack down to a function; it alone where no sample met it."""
+    for stack in reversed(stacks):
+        for depth, frame in enumerate(stack):
+            if frame[:2] == (file, function):
+                return stack[: depth + 1]
+    return ((file, function, 0),)
+
+
+def _going_round(stacks: Sequence[Stack]) -> ProgramLoop | None:
+    """Outermost first: the function in which lines come again and again; where none is
+    seen to, the innermost whose line, the same in all samples, lies in a loop.
+    """
+    steady: tuple[int, tuple[int, int]] | None = None
+    for depth in range(min(map(len, stacks))):
+        functions = {stack[depth][:2] for stack in stacks}
+        if len(functions) > 1:
+            break
+        ((file, _),) = functions
+        lines = [stack[depth][2] for stack in stacks]
+        again = _lines_that_return(lines)
+        if again:
+            around = _loop_around(file, min(again), max(again))
+            return _program_loop(stacks[-1], depth, around or (min(again), max(again)))
+        if len(set(lines)) > 1:  # one thing after the other: what it does now
+            stacks = _tail(stacks, depth)
+            if len(stacks) < _FEWEST_SAMPLES:
+                break
+        around = _loop_around(file, lines[-1], lines[-1])
+        if around is not None and (is_own_file(file) or steady is None):
+            steady = depth, around
+    return None if steady is None else _program_loop(stacks[-1], *steady)
+
+
+def _lines_that_return(lines: Sequence[int]) -> set[int]:
+    """Those to which it comes back again and again."""
+    returns: dict[int, int] = {}
+    seen: set[int] = set()
+    before = None
+    for line in lines:
+        if line != before and line in seen:
+            returns[line] = returns.get(line, 0) + 1
+        seen.add(line)
+        before = line
+    return {line for line, count in returns.items() if count >= _FEWEST_RETURNS}
+
+
+def _tail(stacks: Sequence[Stack], depth: int) -> Sequence[Stack]:
+    last = stacks[-1][depth]
+    first = len(stacks)
+    while first and stacks[first - 1][depth] == last:
+        first -= 1
+    return stacks[first:]
+
+
+def _program_loop(
+    stack: Stack,
+    depth: int,
+    lines: tuple[int, ...],
+) -> ProgramLoop:
+    """Of the function at that depth, or of what calls it where that is a library's."""
+    looping, function, line = stack[depth]
+    first, last = lines
+    within = ""
+    file = looping
+    if not is_own_file(looping):
+        within = function
+        own = [one for one in stack[:depth] if is_own_file(one[0])]
+        if own:
+            file, function, line = own[-1]
+    return ProgramLoop(
+        file,
+        line if within or first <= line <= last else first,
+        function,
+        within,
+        any(name == "adapt" for _, name, _ in stack),
+        lines=(first, last),
+        looping=looping,
+    )
+
+
+def _inside(stacks: Sequence[Stack]) -> str:
+    """The line of the program's call that all of them are in, without a loop."""
+    if len(set(stacks)) > 1:
         return ""
-    file, line = inside[:2]
-    return f"{Path(file).name}:{line}"
+    own = [one for one in stacks[0] if is_own_file(one[0])]
+    return f"{Path(own[-1][0]).name}:{own[-1][2]}" if own else ""
+
+
+def _loop_around(file: str, first: int, last: int) -> tuple[int, int] | None:
+    """The first and the last line of the innermost loop around both."""
+    around = [one for one in _loops_in(file) if one[0] <= first and last <= one[1]]
+    return min(around, key=lambda one: one[1] - one[0], default=None)
+
+
+@lru_cache(maxsize=64)
+def _loops_in(file: str) -> tuple[tuple[int, int], ...]:
+    """Of a file in Python; empty for one that is not here."""
+    try:
+        text = read_small_text(Path(file), _MOST_SOURCE_BYTES)
+        return tuple(_loops(ast.parse(text)))
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        return ()
+
+
+def _loops(tree: ast.AST) -> Iterator[tuple[int, int]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For | ast.While | ast.AsyncFor):
+            yield node.lineno, node.end_lineno or node.lineno

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from tfadvisor import guardian
 from tfadvisor.act.record.board import Board
 from tfadvisor.act.record.choosing import RecordedRun, RecordRequest
@@ -129,8 +127,9 @@ def _recorded(
     command = program.command
     if isinstance(found, RecordedRun):
         if found.chosen.collected is not None:
-            write_samples(found.chosen.collected, watch, wanted.step)
-        return replace(found, step=wanted.step)
+            loop = next(filter(None, found.rounds), None)
+            write_samples(found.chosen.collected, watch, wanted.step, loop)
+        return found
     if not found.gave_up:
         raise why_nothing(command, found, program, seconds)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from tfadvisor.act.record.choosing import RecordedRun, RecordRequest, record_fully
+from tfadvisor.act.record.choosing import RecordedRun, RecordRequest, record_steps
 from tfadvisor.act.record.window import NoWindow, RecordedWindow, read_window
 from tfadvisor.analysis import Options
 from tfadvisor.errors import TraceError, UsageError
@@ -61,7 +61,7 @@ def attached(
             tell,
         )
         time.sleep(wanted.after_seconds or 0.0)
-        yield record_fully(service.record, _steady_look(service), wanted)
+        yield record_steps(service.record, _steady_look(service), wanted)
 
 
 class _Service:

@@ -1,22 +1,18 @@
 """What recording adds to a step: by the number of calls of Python that are traced, and
 of other events.
 
-Not by the pace of windows with and without: what else runs on the machine moves that by
-more.
+The pace of windows with and without is another witness: what else runs on the machine
+moves that too.
 """
 
 from __future__ import annotations
 
 from tfadvisor.act.record.window import RecordedWindow
 
-OF_FRAMEWORK = 0.35e-6
+SECONDS_A_CALL = 0.35e-6
 """Most seconds that a framework's tracer takes for a call of Python that it writes
 down: 0.23 to 0.3 µs where a step makes one to three thousand calls, measured by the
 programs' own clocks on two cores."""
-OF_OURS = 1.1e-6
-"""Most seconds that our own tracer takes, which Python calls at each call and return of
-any function: 1 µs by the same clocks.
-"""
 SECONDS_AN_EVENT = 0.45e-6
 """What another event of the framework's takes, measured where every op is its own
 dispatch.
@@ -27,9 +23,7 @@ def cost_of_calls(window: RecordedWindow) -> float:
     """What tracing calls of Python adds to a step, at most, as a share of it: by how
     many were traced in a window.
     """
-    if window.followed is None:
-        return _share(window.python_calls * OF_FRAMEWORK, window.seconds)
-    return _share(window.followed * OF_OURS, window.seconds)
+    return _share(window.python_calls * SECONDS_A_CALL, window.seconds)
 
 
 def cost_without_calls(window: RecordedWindow) -> float:

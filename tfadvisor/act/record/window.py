@@ -19,7 +19,7 @@ from tfadvisor.act.record.injected.tfadvisor_hook.letters import (
     write_letter,
 )
 from tfadvisor.act.record.pace import Compiling, Pace, pace_of
-from tfadvisor.act.record.rounds import ProgramLoop, first_loop
+from tfadvisor.act.record.rounds import ProgramLoop
 from tfadvisor.act.record.watch import Watch, first_in_loop
 from tfadvisor.analysis import Options, ReadRun, read_run
 from tfadvisor.errors import TraceError
@@ -29,8 +29,6 @@ from tfadvisor.trace.runs import choose_run
 from tfadvisor.trace.samples import SAMPLES_ENDING
 
 _TRACE_ENDING = ".xplane.pb"
-_OF_LOOP = ("round_ms", "rounds_ns", "recorded_ns")
-"""What a process answers that belongs beside its trace."""
 
 
 class Collected(msgspec.Struct, frozen=True):
@@ -61,12 +59,8 @@ class RecordedWindow(msgspec.Struct, frozen=True):
     """Seconds that the profiler took to stop, in the process where it took longest."""
     cut: bool = False
     """Whether it was closed early, because memory grew."""
-    loop: ProgramLoop | None = None
-    """What went round while it was open, where that was counted."""
-    followed: int | None = None
-    """How often Python called our own tracer, in the process that did most; None where
-    the framework has one.
-    """
+    shortened: bool = False
+    """Whether it was asked for longer than a profiler bears with this program."""
     collected: Collected | None = None
     """Its files; None where nobody can say more about them."""
 
@@ -131,17 +125,17 @@ def record_window(
     *,
     python_tracer: bool,
     has_ended: Callable[[], bool],
-    rounds: bool = False,
+    first: bool = False,
     writing: float = 45.0,
     watch: Watch,
 ) -> RecordedWindow | NoWindow:
     """Records and reads. has_ended: whether the program is over, so that no more
-    answers come. rounds: those of the loop are counted meanwhile. writing: s, how long
-    the profiler may take to stop. watch: of the program.
+    answers come. first: how much a profiler writes down of the program is tried before.
+    writing: s, how long the profiler may take to stop. watch: of the program.
     """
     with GpuWatch() as gpus:
         number = board.order(
-            processes, seconds, python_tracer=python_tracer, rounds=rounds
+            processes, seconds, python_tracer=python_tracer, first=first
         )
         asked = frozenset(one.name for one in processes)
         order = GivenOrder(str(number), asked, seconds)
@@ -233,9 +227,14 @@ def _beside(target: Path, ending: str) -> Path:
     return target.with_name(f"{target.name}{ending}")
 
 
-def write_samples(collected: Collected, watch: Watch, step: str) -> None:
+def write_samples(
+    collected: Collected,
+    watch: Watch,
+    step: str,
+    loop: ProgramLoop | None = None,
+) -> None:
     """Beside each trace, what was seen of its process up to now. step: what is wanted
-    for one.
+    for one. loop: whose rounds are the steps.
     """
     seen = watch.seen()
     for (name, pid), answer in zip(collected.pids, collected.answers, strict=True):
@@ -244,8 +243,10 @@ def write_samples(collected: Collected, watch: Watch, step: str) -> None:
             pid or 0,
             why=why,
             step=step,
-            loop=answer.get("lines"),
-            **{one: answer[one] for one in _OF_LOOP if one in answer},
+            loop=loop.in_samples if loop is not None else None,
+            round_ms=loop.median_ms if loop is not None else 0.0,
+            rounds_ns=answer.get("rounds_ns", []),
+            recorded_ns=answer.get("recorded_ns", []),
         )
         letter["first_step_ns"] = first_in_loop(letter) or answer["settled_ns"]
         write_letter(str(_beside(collected.folder / name, SAMPLES_ENDING)), letter)
@@ -264,11 +265,10 @@ def measure(
     answers = collected.answers
     opened = max(one["opened"] for one in answers)
     closed = min(one["closed"] for one in answers)
-    followed = [one["followed"] for one in answers if "followed" in one]
     window = read_window(
         collected.folder,
         options,
-        python_tracer=python_tracer,
+        python_tracer=python_tracer and any(one.get("calls") for one in answers),
         opened=opened,
         closed=closed,
         compiling=_compiling(answers, closed - opened),
@@ -279,10 +279,8 @@ def measure(
     return msgspec.structs.replace(
         window,
         collected=collected,
-        followed=max(followed, default=None),
         stopping=max(one["stopped"] - one["closed"] for one in answers),
         cut=any(one.get("cut") for one in answers),
-        loop=first_loop(answers),
     )
 
 

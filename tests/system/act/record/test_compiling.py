@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from threading import Thread
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from tfadvisor.act.record.injected.tfadvisor_hook import compilations
 from tfadvisor.act.record.injected.tfadvisor_hook.compilations import Compilations
 
-FUNC_GRAPH = "tensorflow.python.framework.func_graph"
+COUNTER = "tensorflow.python.eager.polymorphic_function.tracing_compilation"
 
 
 @pytest.fixture
@@ -22,85 +21,27 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-@pytest.fixture
-def module(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """TensorFlow's, whose function traces by calling."""
-    found = SimpleNamespace(func_graph_from_py_func=lambda function: function())
-    monkeypatch.setitem(sys.modules, FUNC_GRAPH, found)  # type: ignore[arg-type]
-    return found
-
-
-def test_a_tracing_counts_once_when_the_outermost_ends_and_lasts_until_then(
-    clock: list[float], module: SimpleNamespace
+def test_tensorflows_own_counter_tells_how_long_it_traced(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two seconds, of which another one inside takes the last; then five of
-    other work.
+    """Two seconds before the first question, nothing before the second, three before
+    the third.
     """
-    seen: list[tuple[float | None, float, int]] = []
+    traced_us = [0]
+    cell = SimpleNamespace(value=lambda: traced_us[0])
+    counter = SimpleNamespace(get_cell=lambda: cell)
+    module = SimpleNamespace(_graph_building_time_counter=counter)
+    monkeypatch.setitem(sys.modules, COUNTER, module)  # type: ignore[arg-type]
+    counted = Compilations()
+    counted.watch("tensorflow")
+    assert (counted.last, counted.seconds, counted.count) == (None, 0.0, 0)
 
-    def outer() -> None:
-        clock[0] += 1
-        seen.append((compilations.last, compilations.seconds, compilations.count))
-        module.func_graph_from_py_func(inner)
-
-    def inner() -> None:
-        clock[0] += 1
-
-    compilations = Compilations()
-    compilations.watch("tensorflow")
-
-    module.func_graph_from_py_func(outer)
-    clock[0] += 5
-
-    assert seen == [(101.0, 1.0, 0)]
-    assert (compilations.last, compilations.seconds, compilations.count) == (
-        102.0,
-        2.0,
-        1,
-    )
-
-
-def test_a_tracing_that_fails_has_ended(
-    clock: list[float], module: SimpleNamespace
-) -> None:
-    def fails() -> None:
-        clock[0] += 3
-        raise ValueError
-
-    compilations = Compilations()
-    compilations.watch("tensorflow")
-    with pytest.raises(ValueError):
-        module.func_graph_from_py_func(fails)
-    clock[0] += 5
-
-    assert (compilations.last, compilations.seconds, compilations.count) == (
-        103.0,
-        3.0,
-        1,
-    )
-
-
-def test_tracings_of_two_threads_are_two(
-    clock: list[float], module: SimpleNamespace
-) -> None:
-    """The second takes one second inside of the first one's three."""
-
-    def first() -> None:
-        clock[0] += 1
-        thread = Thread(target=module.func_graph_from_py_func, args=(second,))
-        thread.start()
-        thread.join()
-        assert compilations.count == 1
-        clock[0] += 1
-
-    def second() -> None:
-        clock[0] += 1
-
-    compilations = Compilations()
-    compilations.watch("tensorflow")
-    module.func_graph_from_py_func(first)
-
-    assert (compilations.seconds, compilations.count) == (4.0, 2)
+    traced_us[0], clock[0] = 2_000_000, 110.0
+    assert (counted.last, counted.seconds, counted.count) == (110.0, 2.0, 1)
+    clock[0] = 120.0
+    assert (counted.last, counted.count) == (110.0, 1)
+    traced_us[0] = 5_000_000
+    assert (counted.last, counted.seconds, counted.of("tensorflow")) == (120.0, 5.0, 2)
 
 
 def test_a_program_of_jax_counts_once_and_each_of_its_parts_is_the_last(
@@ -133,17 +74,11 @@ def test_before_the_first_there_is_no_time() -> None:
     assert (Compilations().last, Compilations().seconds) == (None, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("backends", "looks", "count"), [({}, 0, 0), ({"cpu": object()}, 1, 1)]
-)
-def test_frames_of_other_threads_are_looked_at_only_once_jax_has_a_device(
-    monkeypatch: pytest.MonkeyPatch, backends: dict[str, object], looks: int, count: int
+@pytest.mark.parametrize(("backends", "count"), [({}, 0), ({"cpu": object()}, 1)])
+def test_a_device_of_jax_tells_that_it_compiled_before_it_was_watched(
+    monkeypatch: pytest.MonkeyPatch, backends: dict[str, object], count: int
 ) -> None:
-    """Before that nothing compiles, and in a program of TensorFlow that Keras makes
-    import JAX nothing ever does.
-    """
-    asked: list[bool] = []
-    monkeypatch.setattr(compilations, "_under_way", lambda: asked.append(True))
+    """In a program of TensorFlow that Keras makes import JAX nothing ever does."""
     monkeypatch.setitem(
         sys.modules, "jax._src.xla_bridge", SimpleNamespace(_backends=backends)
     )  # type: ignore[arg-type]
@@ -152,4 +87,4 @@ def test_frames_of_other_threads_are_looked_at_only_once_jax_has_a_device(
 
     counted.look()
 
-    assert (len(asked), counted.count) == (looks, count)
+    assert counted.count == count

@@ -102,27 +102,10 @@ def test_of_two_frameworks_jax_is_recorded_only_once_it_has_computed(
     one.state["frameworks"] = {"jax": {}, "tensorflow": {}}
 
     one.record({"number": 1, "seconds": 0})
-    one.compilations.counts["jax"] = 1
+    one.compilations._counts["jax"] = 1
     one.record({"number": 2, "seconds": 0})
 
     assert asked == ["tensorflow", "jax"]
-
-
-def test_the_round_beside_a_window_is_that_before_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After the window another loop may go round; a loop that is not found is no round
-    of the one before.
-    """
-    one = recorder.Recorder(str(tmp_path), forked=False)
-    found = iter([{"median_ms": 80.0}, {"median_ms": 3.0}, None])
-    monkeypatch.setattr(one.sampler, "count_rounds", lambda *_: next(found))
-
-    one.count({"number": 1, "seconds": 1, "after_window": False})
-    one.count({"number": 2, "seconds": 1, "after_window": True})
-    assert one.round_ms == 80.0
-    one.count({"number": 3, "seconds": 1, "after_window": False})
-    assert one.round_ms == 0.0
 
 
 class Growing:

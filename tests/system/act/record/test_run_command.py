@@ -201,34 +201,23 @@ def test_an_endless_program_can_be_stopped_through_its_launcher(place: Place) ->
     assert "trained" not in out
 
 
-def test_tensorflow_is_recorded_and_left_as_it_was(place: Place) -> None:
+def test_tensorflow_is_recorded_with_its_own_levels(place: Place) -> None:
+    """Without a warning, which 2.21 gives for each option."""
     program = place.program(
         """
         import time, tensorflow as tf
-        from tensorflow.python.framework import func_graph
         step = tf.function(lambda: time.sleep(0.004))
-        before = func_graph.func_graph_from_py_func.__name__
-        for number in range(7500):  # it is sampled for ten seconds
+        for number in range(1500):
             step()
-            if number > 1250 and func_graph.func_graph_from_py_func.__name__ != before:
-                break
-        print(before, "then", func_graph.func_graph_from_py_func.__name__)
         """
     )
 
-    code, out, _ = place.run("--", sys.executable, program)
+    code, _, _ = place.run("--", sys.executable, program)
 
     assert code == 0
-    assert "then func_graph_from_py_func" in out
-    windows = (
-        place.log.read_text().splitlines()
-    )  # of TensorFlow's own levels, without a warning; its tracer of Python stays off
+    windows = place.log.read_text().splitlines()
     assert set(windows) == {"{}"}
     assert len(windows) >= 3
-    events = set(Path(f"{place.log}.events").read_text().splitlines())
-    assert [event.partition(" ")[2] for event in events] == [
-        "<lambda>"
-    ]  # in the second window
 
 
 def test_a_program_that_crashes_ends_with_3_and_one_line(place: Place) -> None:
@@ -277,26 +266,31 @@ def test_a_program_without_a_framework_ends_with_3_and_one_line(place: Place) ->
 def test_a_profiler_that_fails_is_told_and_the_program_lives(place: Place) -> None:
     place.env["FAKE_FAILS"] = "1"
 
-    code, out, err = place.run("--", sys.executable, place.program(TRAINS), 200)
+    code, out, err = place.run("--", sys.executable, place.program(TRAINS), 600)
 
-    assert (code, out) == (3, "trained 200\n")
+    assert (code, out) == (3, "trained 600\n")
     assert "could not be recorded: RuntimeError: no counters for you" in err
 
 
 def test_a_program_that_records_itself_comes_first(place: Place) -> None:
+    """By a name of its own: nothing that `run` could put in the place of a module's
+    function would reach it. It starts in the first look.
+    """
     program = place.program(
         """
         import time, jax
+        from jax.profiler import start_trace, stop_trace
+        from jax._src.profiler import _profile_state as state
         step = jax.jit(lambda: time.sleep(0.004))
-        mine, first = 0, jax.profiler.start_trace
+        mine, lock = 0, state.lock
         for number in range(1000):
             step()
-            if jax.profiler.start_trace is not first and not mine:  # in the first look
-                mine, before = number, jax.profiler.start_trace
-                jax.profiler.start_trace("mine")
+            if state.lock is not lock and not mine:
+                mine = number
+                start_trace("mine")
             if mine and number == mine + 2:
-                jax.profiler.stop_trace()
-        print("its own is back:", jax.profiler.start_trace is jax._src.profiler.start_trace is not before)
+                stop_trace()
+        print("its own is back:", state.lock is lock)
         """
     )
 

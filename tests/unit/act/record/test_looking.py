@@ -56,7 +56,7 @@ def counted(lines: tuple[int, int] | None = None, inside: str = "") -> CountedRo
 
 
 def tried(look: RecordedWindow, after: CountedRounds) -> TriedRecording:
-    return TriedRecording(RecordedRun(look, look, None, None), after)
+    return TriedRecording(RecordedRun(look, look), after)
 
 
 def after(seen: Sequence[Seen], wanted: RecordRequest = WANTED) -> State:
@@ -114,7 +114,7 @@ def test_the_best_look_is_what_there_is_of_a_program_that_ends_early() -> None:
 
     assert found is not None
     assert found.chosen is second
-    assert found.rounds == (loop(LOOP), None, None)
+    assert found.rounds == (loop(LOOP), None)
 
 
 def test_each_wait_is_longer_and_more_patient_where_it_was_restless() -> None:
@@ -299,7 +299,7 @@ def test_a_recording_is_kept_where_the_program_ends_before_the_next_one() -> Non
     found = after(script).known.found
 
     assert found is not None
-    assert found.rounds == (loop(LOOP), None, loop((9, 12)))
+    assert found.rounds == (loop(LOOP), loop((9, 12)))
 
 
 def test_nothing_is_known_at_first() -> None:

@@ -11,7 +11,8 @@ this process.
 """
 
 
-def start_hooks() -> "list[str]":
+def start_hooks():
+    # type: () -> list[str]
     """Their folders. Whatever goes wrong here is one line; the program runs as it
     would.
     """
@@ -33,21 +34,36 @@ def start_hooks() -> "list[str]":
     return folders
 
 
-def run_the_next(ours: "list[str]") -> None:
+def run_the_next(ours):
+    # type: (list[str]) -> None
     """Imports the `sitecustomize` of the user or the distribution, under its name and
-    from its place.
+    from its place. ours: folders.
     """
-    from importlib.machinery import PathFinder
-    from importlib.util import module_from_spec
-
     sys.path[:] = [
         one for one in sys.path if os.path.abspath(one or os.curdir) not in ours
     ]
+    if sys.version_info < (3, 5):
+        import_as_python_2()
+        return
+
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+
     spec = PathFinder.find_spec("sitecustomize", sys.path)
     if spec is not None and spec.loader is not None:
         module = module_from_spec(spec)
         sys.modules["sitecustomize"] = module
         spec.loader.exec_module(module)
+
+
+def import_as_python_2():
+    # type: () -> None
+    """The same, where there is nothing but `import`."""
+    ours = sys.modules.pop("sitecustomize")
+    try:
+        __import__("sitecustomize")
+    except ImportError:
+        sys.modules["sitecustomize"] = ours
 
 
 if sys.version_info >= (3, 8):

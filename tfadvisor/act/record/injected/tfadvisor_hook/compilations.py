@@ -1,88 +1,63 @@
-"""When a framework last traced or compiled: JAX tells listeners, TensorFlow is seen to
-trace a function.
+"""How often and when a framework traced or compiled: JAX tells listeners, TensorFlow
+keeps a counter. Nothing of either is replaced.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import time
-from threading import get_ident
-from types import FrameType
 from typing import Any
 
-_TRACES_FUNCTIONS = "tensorflow.python.framework.func_graph"
+_TRACES_FUNCTIONS = (
+    "tensorflow.python.eager.polymorphic_function.tracing_compilation",
+    "tensorflow.python.eager.polymorphic_function.tracing_compiler",
+    "tensorflow.python.eager.function",
+)
+"""Where TensorFlow has its counter, by release."""
+_COUNTER = "_graph_building_time_counter"
+"""Of us, over all threads, without what is traced inside of another."""
 _JAX_DEVICES = "jax._src.xla_bridge"
-_TRACE = "func_graph_from_py_func"
 _JAX_COMPILES = "/jax/core/compile/"
 _JAX_COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
-_COMPILERS = (
-    os.path.join("jax", "_src", "compiler.py"),
-    os.path.join("jax", "_src", "interpreters", "partial_eval.py"),
-)
-_DEEPEST = 200
-
-
-def _under_way() -> bool:
-    """Whether a thread is inside a compiler just now: JAX tells of a compilation when
-    it has ended, minutes later perhaps.
-    """
-    return any(map(_compiles, sys._current_frames().values()))
-
-
-def _compiles(frame: FrameType) -> bool:
-    """Whether a compiler is among a frame and its callers."""
-    one: FrameType | None = frame
-    for _ in range(_DEEPEST):
-        if one is None:
-            break
-        if one.f_code.co_filename.endswith(_COMPILERS):
-            return True
-        one = one.f_back
-    return False
-
-
 class Compilations:
-    """Counted over all threads, each when it has ended; what is traced inside another
-    belongs to it. No locks: all of this runs inside of the program, where a signal or a
-    fork may come at any moment."""
+    """Counted over all threads, each when it has ended."""
 
     def __init__(self) -> None:
         """Nothing is watched yet."""
-        self.counts: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
         self._last: float | None = None
-        self._undo: list[Any] = []
+        self._forget: Any = None
         self._watched: set[str] = set()
-        self._open: dict[int, list[float]] = {}
-        """By thread: when its outermost one began, and how many are in each other."""
+        self._counter: Any = None
+        self._traced_us = 0
         self._seconds = 0.0
 
     @property
     def last(self) -> float | None:
-        """When there was one, in seconds since the epoch: now, where one is under way;
-        None before the first.
-        """
-        return time.time() if self._open else self._last
+        """When there was one, in seconds since the epoch; None before the first."""
+        self._ask_tensorflow()
+        return self._last
 
     @property
     def seconds(self) -> float:
-        """How long all of them took so far, those that are under way included."""
-        now = time.time()
-        seconds = self._seconds
-        for began, _ in list(self._open.values()):
-            seconds += now - began
-        return seconds
+        """How long all of them took so far."""
+        self._ask_tensorflow()
+        return self._seconds
 
     @property
     def count(self) -> int:
-        """Of every framework."""
-        return sum(self.counts.values())
+        """Of every framework. Of several that TensorFlow traces between two questions
+        one counts.
+        """
+        self._ask_tensorflow()
+        return sum(self._counts.values())
 
     def of(self, framework: str) -> int:
         """Of one framework."""
-        return self.counts.get(framework, 0)
+        self._ask_tensorflow()
+        return self._counts.get(framework, 0)
 
     def watch(self, framework: str) -> None:
         """From now on. A framework that cannot be watched is taken to compile never."""
@@ -91,7 +66,9 @@ class Compilations:
             if framework == "jax":
                 self._listen_to_jax()
             else:
-                self._see_functions_traced()
+                modules = map(sys.modules.get, _TRACES_FUNCTIONS)
+                counters = (getattr(one, _COUNTER, None) for one in modules)
+                self._counter = next(one for one in counters if one is not None)
         except Exception as error:
             sys.stderr.write(
                 f"tfadvisor: compilations of {framework} are not seen: "
@@ -100,45 +77,34 @@ class Compilations:
 
     def look(self) -> None:
         """A program may have compiled before it was watched: then JAX has a device by
-        now. Without one nothing compiles, and no frame of another thread is looked at:
-        Python 3.11 has crashed over that."""
-        has_devices = getattr(
-            sys.modules.get(_JAX_DEVICES),
-            "_backends",
-            None,
-        )
-        if "jax" not in self._watched or not has_devices:
-            return
-        if _under_way():
-            self._last = time.time()
-        if not self.of("jax"):
+        now.
+        """
+        bridge = sys.modules.get(_JAX_DEVICES)
+        has_devices = getattr(bridge, "_backends", None)
+        if "jax" in self._watched and has_devices and not self.of("jax"):
             self._seen("jax")
 
     def close(self) -> None:
-        """Puts everything back."""
-        while self._undo:
+        """Listens no more."""
+        forget, self._forget = self._forget, None
+        if forget is not None:
             try:
-                self._undo.pop()()
+                forget()
             except Exception:
-                continue  # the listener stays, and counts for nobody
+                return  # the listener stays, and counts for nobody
 
     def _seen(self, framework: str) -> None:
-        self.counts[framework] = self.counts.get(framework, 0) + 1
+        self._counts[framework] = self._counts.get(framework, 0) + 1
         self._last = time.time()
 
-    def _begin(self) -> None:
-        mine = self._open.setdefault(get_ident(), [time.time(), 0])
-        mine[1] += 1
-
-    def _end(self, framework: str) -> None:
-        mine = self._open.get(get_ident())
-        if mine is None:
+    def _ask_tensorflow(self) -> None:
+        if self._counter is None:
             return
-        mine[1] -= 1
-        if mine[1] <= 0:
-            del self._open[get_ident()]
-            self._seconds += time.time() - mine[0]
-            self._seen(framework)
+        traced_us = int(self._counter.get_cell().value())
+        if traced_us > self._traced_us:
+            self._seconds += (traced_us - self._traced_us) / 1e6
+            self._traced_us = traced_us
+            self._seen("tensorflow")
 
     def _listen_to_jax(self) -> None:
         from jax import monitoring
@@ -163,25 +129,4 @@ class Compilations:
             unregister(compiled)
 
         monitoring.register_event_duration_secs_listener(compiled)
-        self._undo.append(forget)
-
-    def _see_functions_traced(self) -> None:
-        module: Any = sys.modules[_TRACES_FUNCTIONS]
-        trace = getattr(module, _TRACE)
-
-        def traced(
-            *arguments: Any,
-            **named: Any,
-        ) -> Any:
-            try:
-                self._begin()
-                return trace(*arguments, **named)
-            finally:
-                self._end("tensorflow")
-
-        def put_back() -> None:
-            if getattr(module, _TRACE) is traced:
-                setattr(module, _TRACE, trace)
-
-        setattr(module, _TRACE, traced)
-        self._undo.append(put_back)
+        self._forget = forget

@@ -8,16 +8,14 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
-_STARTS = (
-    ("jax.profiler", "start_trace"),
-    ("jax._src.profiler", "start_trace"),
-    ("tensorflow.python.profiler.profiler_v2", "start"),
-    ("tensorflow._api.v2.profiler.experimental", "start"),
+_LOCKS = (
+    ("jax._src.profiler", "_profile_state", "lock"),
+    ("tensorflow.python.profiler.profiler_v2", "", "_profiler_lock"),
 )
-"""Where programs find the functions that start a profiler."""
+"""What the frameworks' functions take before they start or stop a profiler, by whatever
+name the program calls them: of an object of a module, "" for the module itself."""
 _STOPPING_SECONDS = 60.0
 _LOOK_SECONDS = 0.03
 GROWTH_BYTES = 50 << 20
@@ -37,16 +35,16 @@ def resident_bytes() -> int:
 
 
 class GivingWay:
-    """While it is entered, a start of the program's own profiler waits until our
-    session is stopped.
+    """While it is entered, the program's own profiler waits for its lock until our
+    session is stopped, which is at once.
     """
 
     def __init__(self) -> None:
-        """Nothing is replaced yet."""
+        """No lock is taken yet."""
         self.given = False
         self.over = threading.Event()
         self._stopped = threading.Event()
-        self._replaced: list[tuple[Any, str, Any, Any]] = []
+        self._held: list[_Held] = []
 
     def wait(
         self,
@@ -67,30 +65,61 @@ class GivingWay:
 
     def __enter__(self) -> GivingWay:
         """Only modules that are imported already are looked at."""
-        for place, name in _STARTS:
-            module = sys.modules.get(place)
-            start = getattr(module, name, None)
-            if start is not None:
-                ours = self._before(start)
-                setattr(module, name, ours)
-                self._replaced.append((module, name, start, ours))
+        for module, owner, name in _LOCKS:
+            place: Any = sys.modules.get(module)
+            if owner:
+                place = getattr(place, owner, None)
+            if hasattr(place, name):
+                self._held.append(_Held(self, place, name))
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Puts back what nobody else has replaced meanwhile."""
-        for module, name, start, ours in self._replaced:
-            if getattr(module, name, None) is ours:
-                setattr(module, name, start)
+        """The locks are the program's own again."""
+        self.put_back()
         self._stopped.set()
 
-    def _before(self, start: Callable[..., Any]) -> Callable[..., Any]:
-        def own_profiler(
-            *arguments: Any,
-            **named: Any,
-        ) -> Any:
-            self.given = True
-            self.over.set()
-            self._stopped.wait(_STOPPING_SECONDS)
-            return start(*arguments, **named)
+    def put_back(self) -> None:
+        """In a fork of the program too."""
+        for one in self._held:
+            one.put_back()
 
-        return own_profiler
+    def give(self) -> None:
+        """In the program's thread, which wants a profiler."""
+        self.given = True
+        self.over.set()
+        self._stopped.wait(_STOPPING_SECONDS)
+
+
+class _Held:
+    """In the place of a framework's lock."""
+
+    def __init__(
+        self,
+        way: GivingWay,
+        place: Any,
+        name: str,
+    ) -> None:
+        self._way, self._place, self._name = way, place, name
+        self._lock: Any = getattr(place, name)
+        setattr(place, name, self)
+
+    def put_back(self) -> None:
+        if getattr(self._place, self._name) is self:
+            setattr(self._place, self._name, self._lock)
+
+    def acquire(self, *how: Any, **more: Any) -> Any:
+        self._way.give()
+        return self._lock.acquire(*how, **more)
+
+    def release(self) -> None:
+        self._lock.release()
+
+    def locked(self) -> bool:
+        return bool(self._lock.locked())
+
+    def __enter__(self) -> Any:
+        self._way.give()
+        return self._lock.__enter__()
+
+    def __exit__(self, *error: object) -> Any:
+        return self._lock.__exit__(*error)

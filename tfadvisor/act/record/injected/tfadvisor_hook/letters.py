@@ -6,6 +6,8 @@ import json
 import os
 from typing import Any
 
+_open = open  # as it was before the program put another in its place
+
 
 def write_letter(
     file: str,
@@ -13,7 +15,7 @@ def write_letter(
 ) -> None:
     """Raises OSError."""
     unfinished = f"{file}.{os.getpid()}.part"
-    with open(unfinished, "w", encoding="utf-8") as out:
+    with _open(unfinished, "w", encoding="utf-8") as out:
         json.dump(letter, out)
     os.replace(unfinished, file)
 
@@ -21,7 +23,7 @@ def write_letter(
 def read_letter(file: str) -> dict[str, Any] | None:
     """None where there is none."""
     try:
-        with open(file, encoding="utf-8") as text:
+        with _open(file, encoding="utf-8") as text:
             found = json.load(text)
     except (OSError, ValueError):
         return None

@@ -11,13 +11,14 @@ import socket
 import sys
 import threading
 import time
+from _thread import start_new_thread
 from typing import Any
 
 from .compilations import Compilations
 from .giving_way import GivingWay
 from .letters import read_letter, write_letter
 from .machine_counters import VERSION, reading, settings
-from .sampling import Sampler
+from .rounds import RoundCounter
 from .tracers import tracer_for
 
 FRAMEWORKS = ("jax", "tensorflow")
@@ -25,6 +26,7 @@ FRAMEWORKS = ("jax", "tensorflow")
 input with TensorFlow.
 """
 EVERY_SECONDS = 0.05
+_READING_SECONDS = 5.0
 _PARENT_EVERY = 100  # rounds, 5 s
 _PROBE_SECONDS = 0.03
 _OWN_PROFILER = "the program began to record itself"
@@ -55,9 +57,6 @@ class Recorder:
         self.leaving = threading.Event()
         self.finished = threading.Event()
         self.way: GivingWay | None = None
-        self.sampler = Sampler()
-        self.round_ms = 0.0
-        self.rounds_ns: list[int] = []
         self.state: dict[str, Any] = {
             "name": self.name,
             "pid": self.pid,
@@ -71,6 +70,8 @@ class Recorder:
         }
         self.written: dict[str, Any] = {}
         self.done = 0
+        self.ordered = 0
+        """When the last order came, as the system has it."""
         self.settled_ns = 0
         """When it had compiled what was needed before the first window, ns since the
         epoch.
@@ -88,7 +89,7 @@ class Recorder:
                 if rounds % _PARENT_EVERY == 0 and not self.parent_lives():
                     break
                 self.look()
-                if not self.obey(read_letter(self.file("order.json"))):
+                if not self.obey(self.new_order()):
                     break
                 self.tell()
             self.state["left"] = True
@@ -96,7 +97,6 @@ class Recorder:
         except Exception as error:
             self.fail(error)
         finally:
-            self.sampler.stop()
             self.compilations.close()
             self.finished.set()
 
@@ -130,6 +130,20 @@ class Recorder:
         """Where orders and answers lie."""
         return os.path.join(self.folder, name)
 
+    def new_order(self) -> dict[str, Any] | None:
+        """None where there is none since the last one. A file is opened only then:
+        programs watch over what is opened in them.
+        """
+        file = self.file("order.json")
+        try:
+            changed = os.stat(file).st_mtime_ns
+        except OSError:
+            return None
+        if changed == self.ordered:
+            return None
+        self.ordered = changed
+        return read_letter(file)
+
     def obey(self, order: dict[str, Any] | None) -> bool:
         """Does what is new in the order. False when there is nothing more to do."""
         if order is None:
@@ -148,15 +162,11 @@ class Recorder:
         """How long a round of the main thread's loop takes while nothing is
         recorded.
         """
-        loop = self.sampler.count_rounds(order["seconds"], self.leaving)
-        if not order["after_window"]:
-            # A window's round is that before it: another loop may follow.
-            self.round_ms = loop["median_ms"] if loop else 0.0
-        return {
-            "loop": loop,
-            "inside": self.sampler.inside,
-            "why": self.sampler.why,
-        }
+        loop = None
+        if hasattr(sys, "monitoring"):
+            seconds = order["seconds"]
+            loop = RoundCounter().count(lambda: self.leaving.wait(seconds))
+        return {"loop": loop.in_words() if loop is not None else None}
 
     def record(self, order: dict[str, Any]) -> dict[str, Any]:
         """One window: how long it was open, or why it could not be."""
@@ -191,22 +201,25 @@ class Recorder:
         self.settled_ns = self.settled_ns or int(compiled * 1e9)
         with GivingWay() as self.way:
             seconds = order["seconds"]
-            if order.get("rounds"):
+            if order.get("first"):
                 seconds = min(seconds, self.bearable(framework, file))
             if self.way.given:
                 return {"error": _OWN_PROFILER}
 
             begun, before = time.time(), reading(self.root())
             written = {"begun": begun, **self.open_for(seconds, order, tracer)}
-            # Beside: on a machine that others load it takes half a second, in which a
-            # million events may come.
+            # Meanwhile: on a machine that others load it takes half a second, in which
+            # a million events may come.
             after: dict[str, Any] = {}
-            reader = threading.Thread(
-                target=lambda: after.update(reading(self.root())), daemon=True
-            )
-            reader.start()
+            is_read = threading.Event()
+
+            def read() -> None:
+                after.update(reading(self.root()))
+                is_read.set()
+
+            start_new_thread(read, ())
             written.update(_written(tracer, file))
-            reader.join()
+            is_read.wait(_READING_SECONDS)
         if self.way.given:
             return {"error": _OWN_PROFILER}
 
@@ -214,9 +227,6 @@ class Recorder:
         counters["settings"] = settings()
         write_letter(self.file(f"{name}.machine.json"), counters)
         self.at_work.append((int(looked * 1e9), int(written["stopped"] * 1e9)))
-        written["round_ms"] = self.round_ms
-        written["rounds_ns"] = self.rounds_ns
-        written["lines"] = self.sampler.looping()
         written["recorded_ns"] = list(self.at_work)
         written["settled_ns"] = self.settled_ns
         return written
@@ -232,22 +242,15 @@ class Recorder:
         tracer.start(order)
         opened = time.time()
         compiled, compiling = self.compilations.count, self.compilations.seconds
-        loop, until = None, time.monotonic() + seconds
-        if order.get("rounds"):
-            loop = self.sampler.count_rounds(
-                seconds,
-                way.over,
-                least=seconds,
-                late=0.0,
-            )
-        self.rounds_ns = self.sampler.rounds_ns if loop else []
-        cut = way.wait(until - time.monotonic(), self.leaving)
+        cut: list[str] = []
+        loop = RoundCounter().count(lambda: cut.append(way.wait(seconds, self.leaving)))
         return {
             "opened": opened,
             "compiled": self.compilations.count - compiled,
             "compiling": self.compilations.seconds - compiling,
-            "cut": cut,
-            "loop": loop,
+            "cut": cut[0],
+            "rounds_ns": loop.began_ns() if loop is not None else [],
+            "calls": tracer.has_calls,
         }
 
     def bearable(
@@ -318,7 +321,6 @@ class Recorder:
     def leave(self) -> None:
         """The program ends: what is being recorded is written first."""
         if os.getpid() == self.pid:
-            self.sampler.stop()
             self.leaving.set()
             if self.way is not None:
                 self.way.over.set()
@@ -343,12 +345,8 @@ def _written(
 ) -> dict[str, Any]:
     closed = time.time()
     tracer.stop(file)
-    written = {
+    return {
         "file": os.path.basename(file),
         "closed": closed,
         "stopped": time.time(),
     }
-    followed = tracer.followed()
-    if followed is not None:
-        written["followed"] = followed
-    return written

@@ -6,10 +6,14 @@ import glob
 import os
 import shutil
 import sys
+import threading
 from typing import Any
 
-from .python_calls import PythonCalls
-
+_ASKED_SECONDS = 1.0
+_KEPT: list[object] = []
+"""What the main thread may still be going to call, however long it takes until it can:
+never freed.
+"""
 HOST_TRACER_LEVEL = 2
 """What the frameworks record by default: ops, dispatches and the input pipeline."""
 
@@ -18,6 +22,10 @@ class JaxTracer:
     """jax.profiler, with the levels that its public functions do not take in every
     release.
     """
+
+    def __init__(self) -> None:
+        """It is not started yet."""
+        self.has_calls = False
 
     def start(self, order: dict[str, Any]) -> None:
         """order: `python_tracer` tells whether calls of Python functions are recorded
@@ -36,7 +44,10 @@ class JaxTracer:
         jax.devices()  # before the session, or a TPU's own tracer misses it
         options = inside.ProfileOptions()
         options.host_tracer_level = HOST_TRACER_LEVEL
-        options.python_tracer_level = int(bool(order["python_tracer"]))
+        # Where the program has a profiler of its own, JAX's would take its place.
+        with_calls = order["python_tracer"] and not has_profiler()
+        options.python_tracer_level = int(with_calls)
+        self.has_calls = bool(with_calls)
         self.session: Any = inside.ProfilerSession(options)
 
     def stop(self, file: str) -> None:
@@ -46,12 +57,6 @@ class JaxTracer:
             out.write(trace)
         os.replace(f"{file}.part", file)
 
-    def followed(self) -> int | None:
-        """How often Python has called a tracer of ours; None where the framework traces
-        calls of Python itself.
-        """
-        return None
-
 
 def _session_of(state: Any) -> Any:
     """What the program records itself: `session` from JAX 0.12 on, `profile_session`
@@ -59,6 +64,27 @@ def _session_of(state: Any) -> Any:
     """
     session = getattr(state, "session", None)
     return session or getattr(state, "profile_session", None)
+
+
+def has_profiler() -> bool:
+    """Whether the main thread has one, as under cProfile; so does a thread that runs no
+    Python for a second, since nobody else can tell.
+    """
+    import ctypes
+
+    found: list[object] = []
+    answered = threading.Event()
+
+    def ask(_nothing: object) -> int:
+        found.append(sys.getprofile())
+        answered.set()
+        return 0
+
+    asked = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(ask)
+    _KEPT.append(asked)
+    ctypes.pythonapi.Py_AddPendingCall(asked, None)
+    answered.wait(_ASKED_SECONDS)
+    return found != [None]
 
 
 class TensorFlowTracer:
@@ -73,30 +99,21 @@ class TensorFlowTracer:
     def __init__(self, file: str) -> None:
         """file: where the trace shall be."""
         self.folder = f"{file}.folder"
-        self.calls: PythonCalls | None = None
+        self.has_calls = False
 
-    def start(self, order: dict[str, Any]) -> None:
-        """Raises RuntimeError while the program records itself."""
+    def start(self, _order: dict[str, Any]) -> None:
+        """Without calls of Python. Raises RuntimeError while the program records
+        itself.
+        """
         from tensorflow.python.profiler import profiler_v2
 
         if profiler_v2._profiler is not None:
             raise RuntimeError("the program records itself just now")
         self.session: Any = profiler_v2._pywrap_profiler.ProfilerSession()
         self.session.start(self.folder, {})
-        if order["python_tracer"]:
-            from tensorflow.python.profiler.trace import _pywrap_traceme
-
-            self.calls = PythonCalls(_pywrap_traceme.TraceMe)
-            self.calls.begin()
-
-    def followed(self) -> int | None:
-        """As of JAX."""
-        return self.calls.followed if self.calls is not None else None
 
     def stop(self, file: str) -> None:
         """As of JAX."""
-        if self.calls is not None:
-            self.calls.end()
         try:
             self.session.export_to_tb()
             below = ("plugins", "profile", "*", "*.xplane.pb")

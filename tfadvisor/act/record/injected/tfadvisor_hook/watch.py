@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
+from _thread import start_new_thread
 from typing import Any
 
 from .recorder import FRAMEWORKS, Recorder
@@ -19,6 +19,7 @@ class ForFrameworks:
         """folder: where orders and answers lie."""
         self.folder = folder
         self.started = False
+        self.recorder: Any = None
 
     def wait(self) -> None:
         """From now on, here and in forked processes."""
@@ -41,8 +42,10 @@ class ForFrameworks:
         """Starts the thread; the program never learns of a failure."""
         self.started = True
         try:
-            follow = Recorder(self.folder, forked=forked).follow
-            threading.Thread(target=follow, name="tfadvisor", daemon=True).start()
+            # Of a thread like this `threading` knows nothing, nor does a program that
+            # waits for all of its threads.
+            self.recorder = Recorder(self.folder, forked=forked)
+            start_new_thread(self.recorder.follow, ())
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
             sys.stderr.write(f"tfadvisor: this process is not recorded: {why}\n")
@@ -51,5 +54,7 @@ class ForFrameworks:
         """The thread has stayed with the parent. A child that trains gets one of its
         own.
         """
+        if self.recorder is not None and self.recorder.way is not None:
+            self.recorder.way.put_back()
         if self.started and os.path.isdir(self.folder):
             self.start(forked=True)

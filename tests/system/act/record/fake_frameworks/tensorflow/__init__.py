@@ -2,7 +2,7 @@
 
 import time
 
-from tensorflow.python.framework import func_graph
+from tensorflow.python.eager.polymorphic_function import tracing_compilation
 from tensorflow.python.profiler import profiler_v2
 
 __version__ = "0.0-fake"
@@ -10,4 +10,4 @@ __version__ = "0.0-fake"
 
 def function(call):
     time.sleep(0.3)  # it starts up before its first function
-    return func_graph.func_graph_from_py_func(call)
+    return tracing_compilation.trace_function(call)

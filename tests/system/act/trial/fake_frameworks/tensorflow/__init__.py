@@ -8,7 +8,7 @@ import re
 from invented import work
 
 from tensorflow.python.eager import context
-from tensorflow.python.framework import func_graph
+from tensorflow.python.eager.polymorphic_function import tracing_compilation
 
 __version__ = "2.21.0"
 _FLAGS = os.environ.get("XLA_FLAGS", "")

@@ -1,6 +1,7 @@
 """One session at a time, as in JAX."""
 
 import os
+import threading
 import time
 from types import SimpleNamespace
 
@@ -31,13 +32,15 @@ class ProfilerSession:
 _profiler = SimpleNamespace(
     ProfileOptions=ProfileOptions, ProfilerSession=ProfilerSession
 )
-_profile_state = SimpleNamespace(profile_session=None)
+_profile_state = SimpleNamespace(profile_session=None, lock=threading.Lock())
 
 
 def start_trace(log_dir):
-    _profile_state.profile_session = ProfilerSession(ProfileOptions())
+    with _profile_state.lock:
+        _profile_state.profile_session = ProfilerSession(ProfileOptions())
 
 
 def stop_trace():
-    _profile_state.profile_session.stop()
-    _profile_state.profile_session = None
+    with _profile_state.lock:
+        _profile_state.profile_session.stop()
+        _profile_state.profile_session = None

@@ -1,5 +1,0 @@
-"""Where functions are traced."""
-
-
-def func_graph_from_py_func(call):
-    return call

@@ -1,2 +1,0 @@
-def func_graph_from_py_func():
-    pass
