@@ -498,11 +498,6 @@ class Maker:
         ):
             if text is not None:
                 found[f"host{end}"] = text.encode("utf-8", "replace")
-        if self.chance.random() < 0.04:
-            found |= {
-                "recording.json": b"{}",
-                self.chance.choice(("host.calls.pb", "host.lines.pb")): self.trace(),
-            }
         return found
 
 

@@ -94,10 +94,7 @@ def judged(
                 )
         if made.returncode:
             raise SystemExit(f"{script}: {made.stderr}")
-        framed += (
-            any(logdir.rglob("*.calls.pb"))
-            or tfadvisor.analyze(logdir).report.run.python_calls
-        )
+        framed += tfadvisor.analyze(logdir).report.run.python_calls
         done = called(
             COMMAND, "gate", logdir, "--baseline", folder / "baselines", "--add"
         )

@@ -182,25 +182,37 @@ def _going_round(stacks: Sequence[Stack]) -> ProgramLoop | None:
     """Outermost first: the function in which lines come again and again; where none is
     seen to, the innermost whose line, the same in all samples, lies in a loop.
     """
-    steady: tuple[int, tuple[int, int]] | None = None
+    steady: ProgramLoop | None = None
     for depth in range(min(map(len, stacks))):
         functions = {stack[depth][:2] for stack in stacks}
         if len(functions) > 1:
             break
-        ((file, _),) = functions
-        lines = [stack[depth][2] for stack in stacks]
-        again = _lines_that_return(lines)
+        again = _lines_that_return([stack[depth][2] for stack in stacks])
         if again:
-            around = _loop_around(file, min(again), max(again))
-            return _program_loop(stacks[-1], depth, around or (min(again), max(again)))
-        if len(set(lines)) > 1:  # one thing after the other: what it does now
-            stacks = _tail(stacks, depth)
-            if len(stacks) < _FEWEST_SAMPLES:
-                break
-        around = _loop_around(file, lines[-1], lines[-1])
-        if around is not None and (is_own_file(file) or steady is None):
-            steady = depth, around
-    return None if steady is None else _program_loop(stacks[-1], *steady)
+            span = min(again), max(again)
+            around = _loop_around(stacks[-1][depth][0], *span)
+            return _program_loop(stacks[-1], depth, around or span)
+        # One thing after the other: what it does now.
+        stacks = _tail(stacks, depth)
+        if len(stacks) < _FEWEST_SAMPLES:
+            break
+        steady = _in_loop(stacks[-1], depth, steady) or steady
+    return steady
+
+
+def _in_loop(
+    stack: Stack,
+    depth: int,
+    before: ProgramLoop | None,
+) -> ProgramLoop | None:
+    """Where the line of the function at that depth is in a loop. Of a library only
+    where none was before.
+    """
+    file, _, line = stack[depth]
+    if before is not None and not is_own_file(file):
+        return None
+    around = _loop_around(file, line, line)
+    return None if around is None else _program_loop(stack, depth, around)
 
 
 def _lines_that_return(lines: Sequence[int]) -> set[int]:

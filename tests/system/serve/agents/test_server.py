@@ -194,17 +194,13 @@ def test_what_lies_outside_the_root_is_refused(project: Path, path: str) -> None
 def test_files_that_are_read_with_a_trace_are_refused_where_they_lead_out(
     project: Path, tmp_path: Path
 ) -> None:
-    """A second window, counters of the machine, the note of a recording: each found
-    beside the trace.
-    """
+    """Samples of the program and counters of the machine, found beside the trace."""
     outside = next((tmp_path / "outside").rglob("*.xplane.pb*"))
     trace = next((project / "slow").rglob("*.xplane.pb*"))
     host = trace.name.partition(".xplane")[0]
     for name in (
-        f"{host}.calls.pb",
-        f"{host}.lines.pb",
+        f"{host}.samples.json",
         f"{host}.machine.json",
-        "recording.json",
     ):
         link = trace.with_name(name)
         link.unlink(missing_ok=True)

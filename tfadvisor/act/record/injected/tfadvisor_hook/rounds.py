@@ -1,7 +1,7 @@
 """How often the loops of the main thread go round, as Python itself tells it from 3.12
 on: of the code that is on its stack and stays there, and of nothing else.
 
-Nothing is told of a function but where it jumps back to. Before 3.12 nothing is
+Of a function only jumps back are counted. Before 3.12 nothing is
 counted.
 """
 

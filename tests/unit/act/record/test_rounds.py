@@ -1,0 +1,118 @@
+"""Which loop a program is in, by stacks made by hand and the lines of its file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tfadvisor.act.record.rounds import Stack, loop_of
+
+PROGRAM = """
+    def main():
+        prepare()
+        for epoch in range(9):
+            for batch in batches():
+                step(batch)
+            evaluate()
+
+    def step(batch):
+        for part in batch:
+            work(part)
+
+    main()
+    """
+LIBRARY = "/usr/lib/python3.11/site-packages/keras/trainer.py"
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> str:
+    file = tmp_path / "train.py"
+    file.write_text(dedent(PROGRAM).lstrip())
+    return str(file)
+
+
+def main_at(train: str, line: int, *below: tuple[str, str, int]) -> Stack:
+    return ((train, "<module>", 12), (train, "main", line), *below)
+
+
+def test_the_outermost_lines_that_come_again_are_the_loop(train: str) -> None:
+    """It asks for a batch and steps, 10 samples each, five times. The loop inside of
+    the step goes round as well.
+    """
+    step = (train, "step", 10), (train, "work", 20)
+    stacks = [main_at(train, 4)] * 10 + [main_at(train, 5, *step)] * 10
+
+    loop = loop_of(stacks * 5).loop
+
+    assert loop is not None
+    assert (loop.function, loop.line, loop.lines) == ("main", 5, (4, 5))
+    assert loop.in_samples == (train, "main", 4, 5)
+    assert loop.median_ms == 0.0
+
+
+def test_a_step_that_takes_all_the_time_is_in_the_innermost_loop_of_the_program(
+    train: str,
+) -> None:
+    """Nothing but the step is met, which waits in a library."""
+    waits = ("/usr/lib/python3.11/site-packages/jax/array.py", "wait", 7)
+
+    loop = loop_of([main_at(train, 5, waits)] * 100).loop
+
+    assert loop is not None
+    assert (loop.function, loop.lines) == ("main", (4, 5))
+
+
+def test_what_was_before_the_loop_is_no_part_of_it(train: str) -> None:
+    stacks = [main_at(train, 2)] * 50 + [main_at(train, 5)] * 30
+
+    loop = loop_of(stacks).loop
+
+    assert loop is not None
+    assert loop.lines == (4, 5)
+    assert loop_of([*stacks, *[main_at(train, 2)] * 5]).loop is None
+
+
+def test_a_librarys_loop_is_at_the_line_that_calls_it(train: str) -> None:
+    stacks = [main_at(train, 6, (LIBRARY, "fit", line)) for line in [397, 399] * 10]
+
+    loop = loop_of(stacks).loop
+
+    assert loop is not None
+    assert loop.place == "train.py:6, in fit()"
+    assert loop.in_samples == (LIBRARY, "fit", 397, 399)
+    assert not loop.prepares
+
+
+def test_a_layer_that_adapts_prepares(train: str) -> None:
+    adapts = ("/usr/lib/python3.11/site-packages/keras/layer.py", "adapt", 5)
+    stacks = [
+        main_at(train, 2, adapts, (LIBRARY, "each", line)) for line in [1, 2] * 10
+    ]
+
+    loop = loop_of(stacks).loop
+
+    assert loop is not None
+    assert loop.prepares
+
+
+def test_one_call_that_never_loops_is_named(train: str) -> None:
+    """Line 2 is in no loop; a loop of which nothing but one line is met may go on."""
+    found = loop_of([main_at(train, 2, (LIBRARY, "scan", 3))] * 30)
+
+    assert (found.loop, found.inside) == (None, "train.py:2")
+    assert loop_of([main_at(train, 5)] * 30).inside == ""
+
+
+def test_few_samples_tell_no_loop(train: str) -> None:
+    assert loop_of([main_at(train, 5)] * 19).loop is None
+
+
+def test_rounds_that_python_counted_come_first(train: str) -> None:
+    counted = {"file": train, "function": "main", "lines": [4, 5], "median_ms": 2.5}
+
+    loop = loop_of([main_at(train, 5)] * 3, counted).loop
+
+    assert loop is not None
+    assert (loop.function, loop.line, loop.median_ms) == ("main", 5, 2.5)
