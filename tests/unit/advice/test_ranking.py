@@ -304,8 +304,6 @@ def test_what_was_measured_comes_by_what_it_saved_and_is_sure() -> None:
     assert [one.certainty for one in found.findings] == [SURE, SURE]
 
 
-HERE = Location("train.py", 7, "log")
-
 AT_LOG = {"host_frame": "log (/home/me/train.py:7)"}
 
 
