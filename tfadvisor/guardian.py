@@ -5,7 +5,8 @@ It is run as a file and knows the standard library alone. What it reads are line
 JSON: `["+", kind, *what]`, and "-" when it is no longer its business. Kinds: `remove` a
 file or folder; `forget` a work tree: of which repository, which; `end` a program: its
 process id, what the environment of its processes holds, after how many seconds it is
-killed.
+killed; `put back` what a program changed: the folder of its run, whether what it made
+stays.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
+    from typing import Any
 
 _watched: dict[tuple[str | float, ...], None] = {}
 _started: list[subprocess.Popen[bytes]] = []
@@ -120,6 +122,58 @@ def _ask_to_end(
         _kill(process, signal.SIGKILL)
 
 
+def put_back(folder: str, stays: float) -> None:
+    """All files that a program changed, as `kept.jsonl` in the folder of its run has
+    noted them, the first note of a path first. stays: whether what was not there
+    before stays, else it goes. Raises nothing.
+    """
+    import json
+
+    notes: dict[tuple[str, bool], dict[str, Any]] = {}
+    with contextlib.suppress(OSError):
+        for line in Path(folder, "kept.jsonl").read_bytes().splitlines():
+            with contextlib.suppress(ValueError):  # the machine stopped meanwhile
+                note = json.loads(line.decode("utf-8", "surrogatepass"))
+                notes.setdefault((note["path"], "names" in note), note)
+
+    for note in notes.values():
+        with contextlib.suppress(OSError):
+            _put_back(note)
+    for note in () if stays else notes.values():
+        path = note["path"]
+        if note.keys() == {"path"}:
+            remove(path)
+        elif "names" in note and _is_folder(path):
+            for name in set(os.listdir(path)).difference(note["names"]):  # noqa: PTH208
+                remove(os.path.join(path, name))  # noqa: PTH118
+
+
+def _put_back(note: dict[str, Any]) -> None:
+    """What was there; nothing where nothing was."""
+    import shutil
+
+    path = Path(note["path"])
+    if "is_folder" in note:
+        path.mkdir(parents=True, exist_ok=True)
+    if not {"kept", "link"} & note.keys():
+        return
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if _is_folder(note["path"]):
+        shutil.rmtree(path)
+    if "link" in note:
+        path.unlink(missing_ok=True)
+        path.symlink_to(note["link"])
+        return
+    kept = Path(note["kept"])
+    os.truncate(kept, note["size"])  # appended to since
+    os.utime(kept, ns=tuple(note["times"]))
+    try:
+        kept.replace(path)
+    except OSError:  # on another disk
+        shutil.copy2(kept, path)
+
+
 def remove(name: str) -> None:
     """A file or a folder, also one that its owner may not write. Raises nothing."""
     import shutil
@@ -182,6 +236,8 @@ def _clear_up(kind: str, *what: str) -> None:
             what[1],
             float(what[2]),
         )
+    elif kind == "put back":
+        put_back(what[0], float(what[1]))
     elif kind == "remove":
         remove(what[0])
     elif kind == "forget":
@@ -215,7 +271,7 @@ def main() -> None:
             left[one] = None
 
     last_first = [json.loads(one) for one in reversed(left)]
-    order = ("end", "forget", "remove")
+    order = ("end", "put back", "forget", "remove")
     known = [one for one in last_first if one[0] in order]
     for one in sorted(known, key=lambda one: order.index(one[0])):
         with contextlib.suppress(Exception):

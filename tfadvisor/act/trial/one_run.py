@@ -111,7 +111,10 @@ def run_once(
             _environment(env, name),
             folder / "output",
         )
-        with guardian.watched("end", process.pid, name, 0):
+        with (
+            guardian.watched("put back", name, int(order.stays)),
+            guardian.watched("end", process.pid, name, 0),
+        ):
             try:
                 late = _wait(
                     process,
@@ -128,6 +131,7 @@ def run_once(
                 guardian.end_all(process.pid, name)
                 process.kill()
                 process.wait()
+                guardian.put_back(name, order.stays)
 
         answers = tuple(msgspec.convert(one, ProcessAnswer) for one in _letters(folder))
         return TrialRun(

@@ -51,6 +51,10 @@ class TrialOrder(msgspec.Struct, frozen=True):
     arms: tuple[tuple[str, ...], ...] = ()
     """What is taken out of the blocks of each arm, where arms alternate in one process;
     nothing of the first one's."""
+    stays: bool = False
+    """Whether files stay that the program makes. Those that were there are put back as
+    they were in any case.
+    """
 
     def write(self, folder: str) -> None:
         """Raises OSError."""

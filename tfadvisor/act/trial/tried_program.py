@@ -80,6 +80,7 @@ class TriedProgram:
                 seconds=seconds,
                 step_ms=step_ms or 0.0,
                 parts=tuple(parts),
+                stays=not texts,
             )
             return run_once(
                 self.command,
@@ -115,6 +116,7 @@ class TriedProgram:
                 plan.count,
                 parts=candidate.parts,
                 acting=bool(candidate.parts),
+                stays=not (candidate.parts or candidate.env or candidate.texts),
             )
             run = run_once(
                 self.command, candidate.env, order, patience, processes, self.stop

@@ -31,15 +31,18 @@ def install() -> None:
 
     from . import framework_hooks, keras_steps, own_profilers
     from .importing import Importing
+    from .kept_files import KeptFiles
     from .standing_in import StandingIn
 
     order = read_letter(os.path.join(folder, "order.json"))
     if order is None:
         return
+    kept = KeptFiles(folder, strict=order["acting"])
+    kept.start()
     clock = _clock(folder, order)
     clock.start()
     importing = Importing(order, clock)
-    after = [*own_profilers.after_import().items()]
+    after = [*own_profilers.after_import().items(), *kept.after_import()]
     after += keras_steps.after_import(clock).items()
     if clock.parts.hooked:
         StandingIn(clock.parts, importing.is_own).start()
