@@ -101,10 +101,14 @@ class KeptFiles:
         to.
         """
         path = _absolute(given, folder, follow=how != MOVED)
-        if path.startswith(os.path.join(self._folder, "")):
-            return
-        if path.startswith(_LEFT_ALONE) or _CACHE in path:
-            return
+        if not self._is_left_alone(path):
+            self._keep(path, how)
+
+    def _is_left_alone(self, path: str) -> bool:
+        inside = path.startswith(os.path.join(self._folder, ""))
+        return inside or path.startswith(_LEFT_ALONE) or _CACHE in path
+
+    def _keep(self, path: str, how: str) -> None:
         try:
             status = os.lstat(path)
         except FileNotFoundError:
