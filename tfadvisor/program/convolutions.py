@@ -14,7 +14,7 @@ import msgspec
 
 from tfadvisor.program.attributes import WindowDimension, window_of
 from tfadvisor.program.module import Instruction
-from tfadvisor.program.shape import Shape
+from tfadvisor.program.shape import MOST_COUNTED, Shape
 from tfadvisor.program.wire import message_of, number_of, numbers_of
 
 _NUMBERS = 16
@@ -92,7 +92,8 @@ def convolution_flops(instruction: Instruction) -> int | None:
         for one, (i, k, o) in zip(window, numbers.spatial, strict=True)
     )
     outputs = size(output, numbers.batch[1]) * size(output, numbers.feature[3])
-    return 2 * outputs * size(kernel, numbers.feature[1]) * met
+    products = outputs * size(kernel, numbers.feature[1]) * met
+    return min(2 * products, MOST_COUNTED)
 
 
 def _shapes(instruction: Instruction) -> tuple[Shape, Shape, Shape] | None:

@@ -19,6 +19,7 @@ from tfadvisor.program.operations import (
     own_operations,
     own_transcendentals,
 )
+from tfadvisor.program.shape import MOST_COUNTED
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -36,7 +37,7 @@ class Cost(msgspec.Struct, frozen=True):
 
     def times(self, count: int) -> Cost:
         """Of so many executions."""
-        return Cost(
+        return _bounded(
             self.flops * count,
             self.bytes * count,
             self.unknown,
@@ -44,10 +45,25 @@ class Cost(msgspec.Struct, frozen=True):
         )
 
 
+def _bounded(
+    flops: int,
+    bytes: int,
+    unknown: bool,
+    transcendentals: int,
+) -> Cost:
+    """No number beyond what int64 holds: a program can be made that counts further."""
+    return Cost(
+        min(flops, MOST_COUNTED),
+        min(bytes, MOST_COUNTED),
+        unknown,
+        min(transcendentals, MOST_COUNTED),
+    )
+
+
 def total(costs: Iterable[Cost]) -> Cost:
     """The sum."""
     found = tuple(costs)
-    return Cost(
+    return _bounded(
         sum(one.flops for one in found),
         sum(one.bytes for one in found),
         any(one.unknown for one in found),
@@ -107,9 +123,9 @@ class Costs:
         own = own_operations(instruction)
         if own is not None:
             found = own_transcendentals(instruction)
-            return Cost(own, accessed, transcendentals=found)
+            return _bounded(own, accessed, False, found)
         matrix = matrix_flops(instruction)
-        return Cost(matrix or 0, accessed, unknown=matrix is None)
+        return _bounded(matrix or 0, accessed, matrix is None, 0)
 
     def _calling(self, instruction: Instruction) -> Cost:
         called = [self._known[one.id] for one in instruction.called]

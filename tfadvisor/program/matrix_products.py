@@ -15,7 +15,7 @@ import msgspec
 
 from tfadvisor.program.flow import Users, inside
 from tfadvisor.program.module import Instruction
-from tfadvisor.program.shape import Shape
+from tfadvisor.program.shape import MOST_COUNTED, Shape
 from tfadvisor.program.wire import message_of, numbers_of
 
 _DOT = 30
@@ -38,7 +38,7 @@ class DotSize(msgspec.Struct, frozen=True):
         """A multiplication and an addition for each of batch·m·n·k; of complex numbers
         as many, as XLA counts them.
         """
-        return 2 * self.batch * self.m * self.n * self.k
+        return min(2 * self.batch * self.m * self.n * self.k, MOST_COUNTED)
 
 
 class DotNumbers(msgspec.Struct, frozen=True):

@@ -85,6 +85,8 @@ _DEEPEST = 100
 _HIGHEST_RANK = 256
 _MOST_ELEMENTS = 1 << 52
 """No machine has so many; sums of them still fit into int64."""
+MOST_COUNTED = 1 << 62
+"""Operations or bytes that anything is said to take; JSON and columns hold no more."""
 
 
 class Shape(msgspec.Struct, frozen=True):
@@ -122,7 +124,7 @@ class Shape(msgspec.Struct, frozen=True):
         """
         if self.is_tuple:
             return min(sum(leaf.elements for leaf in self.leaves()), _MOST_ELEMENTS)
-        return 0 if self.dtype in _NO_ARRAYS else min(prod(self.dims), _MOST_ELEMENTS)
+        return 0 if self.dtype in _NO_ARRAYS else prod(self.dims)
 
     @property
     def bytes(self) -> int:
@@ -169,8 +171,8 @@ def read_shape(
     hi: int,
     depth: int = 0,
 ) -> Shape:
-    """A ShapeProto. Raises TraceError for negative or too many dimensions, and for
-    tuples nested beyond all sense.
+    """A ShapeProto. Raises TraceError for negative, too many or too large dimensions,
+    and for tuples nested beyond all sense.
     """
     if depth > _DEEPEST:
         raise proto.damaged(lo, f"a shape is nested more than {_DEEPEST} deep")
@@ -188,6 +190,8 @@ def read_shape(
     dims = numbers_of(proto, fields, 3)
     if len(dims) > _HIGHEST_RANK or any(size < 0 for size in dims):
         raise proto.damaged(lo, "a shape has negative or too many dimensions")
+    if prod(filter(None, dims)) > _MOST_ELEMENTS:
+        raise proto.damaged(lo, "a shape has more elements than any machine")
     layout = message_of(proto, fields, 5)
     packed_bits = number_of(layout, 7)
     element_bytes = bytes_an_element(kind, packed_bits if 0 < packed_bits < 8 else 0)

@@ -285,3 +285,15 @@ def test_an_instruction_without_its_operands_is_damage() -> None:
     ):
         with pytest.raises(TraceError):
             cost(hlo.op(1, opcode, "f32[8]"))
+
+
+def test_no_made_program_counts_further_than_int64() -> None:
+    """A product of two matrices of 2**50 elements, whose 2**76 operations no JSON
+    holds; and a loop around it that goes round 2**62 times.
+    """
+    wide = f"f32[{1 << 25},{1 << 25}]"
+    product = cost(*given(wide, wide), hlo.op(3, "dot", wide, 1, 2, extra=DOT))
+
+    assert product.flops == 1 << 62
+    assert product.times(1 << 62).bytes == 1 << 62
+    assert total([product, product]).flops == 1 << 62
