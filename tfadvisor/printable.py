@@ -92,9 +92,9 @@ def in_code(
 
 
 def in_markdown(text: str) -> str:
-    """On one line, without meaning for Markdown, and without links."""
+    """On one line, without meaning for Markdown, and without links and mentions."""
     escaped = re.sub(r"([\\`*_{}\[\]()<>#+!|~])", r"\\\1", one_line(text))
-    return escaped.replace("://", ":\u200b//")
+    return re.sub(r"(?<=:)(?=//)|(?<=@)(?=\w)", "\u200b", escaped)
 
 
 # Records as plain data: dicts, lists, numbers and texts, as they stand in JSON.

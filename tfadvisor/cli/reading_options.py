@@ -40,9 +40,12 @@ them.
 """
 PathsOrNone = Annotated[list[str] | None, argument("PATH", _TRACE, path_type=str)]
 RunName = Annotated[
-    str | None,
+    list[str] | None,
     option(
-        "--run", "NAME", "the run instead of the newest; A,B for several as one", WHAT
+        "--run",
+        "NAME",
+        "the run instead of the newest; repeated, or A,B: several hosts' as one",
+        WHAT,
     ),
 ]
 HostName = Annotated[
@@ -156,7 +159,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         from tfadvisor.analysis import Options  # imports NumPy, which no --help needs
 
         return Options(
-            run=self.run,
+            run=",".join(self.run) if self.run else None,
             host=self.host,
             rules=tuple(self.rules or ()),
             disabled=tuple(self.disable or ()),

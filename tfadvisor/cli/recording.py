@@ -39,8 +39,28 @@ RECORDING = "What to record"
 TheCommand = Annotated[
     list[str], argument("COMMAND", "the program and its arguments, after --")
 ]
+
+
+def _step_count(given: object) -> int:
+    """Raises UsageError for what is no number of steps."""
+    text = str(given)
+    if text.isdecimal() and int(text) >= 2:
+        return int(text)
+    raise UsageError(
+        f"--steps {text}: give a number of steps to record, 2 or more. What a step is "
+        "says --step-is NAME."
+    )
+
+
 StepCount = Annotated[
-    int, option("--steps", "N", "minimum number of steps to record", RECORDING, min=2)
+    int,
+    option(
+        "--steps",
+        "N",
+        "how many steps to record at least",
+        RECORDING,
+        parser=_step_count,
+    ),
 ]
 Out = Annotated[Path, option("--out", "DIR", "logdir to write the trace to", RECORDING)]
 

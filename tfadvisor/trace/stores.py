@@ -39,6 +39,10 @@ WEB = ("http", "https")
 _DEPTH = 8
 """How many folders deep a web server is followed: its links may never end."""
 _MOST_FOLDERS = 1_000
+_MOST_WITHOUT_FILE = 100
+"""Folders without a file that a web server is asked for, and four more for each file:
+a run lies that deep.
+"""
 _MOST_LINKS = 100_000
 LARGEST_ANSWER = 8 << 20
 """Bytes that a web server is asked for at once, and so of a page of links."""
@@ -365,23 +369,27 @@ def _found_on_the_web(
     """
     found: dict[str, Mapping[str, Any]] = {}
     folders = [(name, 1)]
-    looked_at = 0
+    looked_at = fruitless = 0
     ends = monotonic() + _LONGEST_S
     while folders:
         folder, depth = folders.pop()
         looked_at += 1
-        if looked_at > _MOST_FOLDERS or len(found) > _MOST_LINKS:
+        too_many = looked_at > _MOST_FOLDERS or len(found) > _MOST_LINKS
+        if too_many or fruitless > _MOST_WITHOUT_FILE + 4 * len(found):
             raise Unreachable(
                 address,
-                f"its links lead to more than {_MOST_FOLDERS:,} folders",
+                f"its links lead to more than {looked_at - 1:,} folders",
                 "Name one folder of it.",
             )
         left = max(ends - monotonic(), 0.01)
+        holds_files = False
         for link in filesystem.ls(folder, detail=True, timeout=left):
             if link["type"] != "directory":
                 found[link["name"]] = link
+                holds_files = True
             elif depth < _DEPTH:
                 folders.append((link["name"], depth + 1))
+        fruitless += not holds_files
     return found
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gzip
 import socket
+from itertools import product
 
 import pytest
 from support.web_server import Objects
@@ -41,6 +42,21 @@ def test_links_without_end_are_given_up(
         web.content[f"/runs/{one}/h.xplane.pb"] = b""
 
     with pytest.raises(Unreachable, match="links lead to more than 20 folders"):
+        list(objects_below(f"{web.address}/runs"))
+    assert len(web.asked) < 40
+
+
+def test_folders_in_folders_without_a_file_are_given_up_early(
+    web: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that shows three folders in each folder has 3,279 within the depth that
+    is followed; a logdir has a file for every few folders.
+    """
+    monkeypatch.setattr(stores, "_MOST_WITHOUT_FILE", 20)
+    for one in product("abc", repeat=4):
+        web.content[f"/runs/{'/'.join(one)}/deeper/and/deeper/still/on/h"] = b""
+
+    with pytest.raises(Unreachable, match="links lead to more than 21 folders"):
         list(objects_below(f"{web.address}/runs"))
     assert len(web.asked) < 40
 

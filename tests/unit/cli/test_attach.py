@@ -13,7 +13,7 @@ from tfadvisor.cli.main import guarded_main
         ([], "COMMAND is missing: tfadvisor run -- python train.py, or "),
         (["--attach", "here"], "here is no address. Give HOST:PORT, "),
         (["--attach", "a:1", "--ablate"], "--ablate is about a program that is "),
-        (["--attach", "a:1", "--step", "f"], "--step is about a program that is "),
+        (["--attach", "a:1", "--step", "f"], "--step-is is about a program that is "),
         (["--attach", "a:1", "--then", "stop"], "--then stop is about a program "),
         (["--attach", "a:1", "b:2", "--", "x"], "COMMAND is about a program that "),
     ],

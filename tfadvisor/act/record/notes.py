@@ -109,8 +109,8 @@ def _cost(facts: _Facts) -> str:
 def _no_such_step(facts: _Facts) -> str:
     found = facts.pace.about if facts.pace is not None else "none"
     return (
-        f"--step {facts.step} is no function, marker or line that the trace "
-        f"holds twice. The step is what was found: {found}."
+        f"--step-is {facts.step} is no function, marker or line that the "
+        f"trace holds twice. The step is what was found: {found}."
     )
 
 
@@ -205,7 +205,7 @@ _NOTES: Sequence[tuple[_Applies, _Text, str]] = (
     (
         _is_other_step,
         _step_and_round,
-        "Say which is the step: --step NAME.",
+        "Say which is the step: --step-is NAME.",
     ),
 )
 """(when it is said, what, what helps), in the order in which they are said."""

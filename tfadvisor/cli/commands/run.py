@@ -49,7 +49,7 @@ Examples:
   tfadvisor run -o report.html -- torchrun --nproc-per-node 2 train.py
   tfadvisor run --then stop -- bash train.sh      end it once it is recorded
   tfadvisor run --after 60 --steps 50 -- python train.py
-  tfadvisor run --step train_step -- python train.py
+  tfadvisor run --step-is train_step -- python train.py
   tfadvisor run --ablate -- python train.py       then measure each part's cost
   tfadvisor run --attach worker0:9999 worker1:9999
 
@@ -97,11 +97,14 @@ After = Annotated[
 TheStep = Annotated[
     str,
     option(
-        "--step",
+        "--step-is",
         "NAME",
-        "what the step is: a function, marker or line, e.g. train.py:41",
+        "which function, marker or line is the step, e.g. train.py:41; also --step",
         RECORDING,
     ),
+]
+SameStep = Annotated[
+    str, option("--step", "NAME", "the same as --step-is", RECORDING, hidden=True)
 ]
 Then = Annotated[
     str,
@@ -130,10 +133,16 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     attach: Attach = None
     after: After = "auto"
     steps: StepCount = 20
-    step: TheStep = ""
+    step_is: TheStep = ""
+    same_step: SameStep = ""
     then: Then = "continue"
     ablate: Ablate = False
     out: Out = Path("tfadvisor-run")
+
+    @property
+    def step(self) -> str:
+        """What is the step; "" where nobody says."""
+        return self.step_is or self.same_step
 
 
 class _TakesAddresses(Command):
@@ -188,6 +197,12 @@ def run(
 
 def check_together(command: Sequence[str] | None, recording: Recording) -> None:
     """Raises UsageError for options that do not go together."""
+    if recording.step.isdecimal():
+        raise UsageError(
+            f"--step-is {recording.step}: give the name or line of the step, as "
+            "train_step or train.py:41. How many steps to record says --steps "
+            f"{recording.step}."
+        )
     if not recording.attach:
         if not command:
             raise UsageError(
@@ -198,7 +213,7 @@ def check_together(command: Sequence[str] | None, recording: Recording) -> None:
 
     of_program = {
         "COMMAND": bool(command),
-        "--step": bool(recording.step),
+        "--step-is": bool(recording.step),
         "--then stop": recording.then == "stop",
         "--ablate": recording.ablate,
     }

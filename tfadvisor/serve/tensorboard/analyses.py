@@ -37,6 +37,8 @@ _AT_ONCE = 2
 _MOST_WAITING, _MOST_OF_ONE = 32, 8
 """Analyses of all visitors, and of one, that wait for their turn."""
 _REMEMBERED_FAILURES = 256
+_REMADE_S = 10.0
+"""How long who asks for an analysis waits that was cut on disk, and is made again."""
 _WORKER = "tfadvisor.serve.tensorboard.worker"
 _TOO_MANY = {
     "cause": "was given up: too many others were asked for since.",
@@ -228,13 +230,16 @@ class Analyses:
         task: dict[str, Any],
         again: bool,
     ) -> bytes | PendingAnalysis:
+        was_there = self._cache.holds(key)
         content = self._cache.read(key, name)
-        if not content and self._cache.holds(key):
-            content = self._cache.read(key, name)  # made since
-            if not content:
-                # the machine stopped, or what clears old files has taken a part
-                self._cache.throw_away(key)
-        return content or self._started(key, task, again)
+        if content or not was_there:
+            return content or self._started(key, task, again)
+
+        # the machine stopped, or what clears old files has taken a part
+        self._cache.throw_away(key)
+        pending = self._started(key, task, again)
+        pending.ended.wait(_REMADE_S)
+        return self._cache.read(key, name) or pending
 
     def _started(
         self,

@@ -153,7 +153,7 @@ def _whole(name: str, content: bytes) -> bool:
         if name.endswith(".gz"):
             unpacker = zlib.decompressobj(wbits=31)
             unpacker.decompress(content)
-            return unpacker.eof
+            return unpacker.eof and not unpacker.unused_data
         # paths may be no text, which msgspec refuses
         json.loads(content.decode("utf-8", "surrogateescape"))
     except (zlib.error, ValueError):

@@ -148,14 +148,16 @@ def _on_free_stream(ops: DeviceOps, launched: Int64Array) -> BoolArray:
     """Which events were launched when all that began before them on their stream was
     done.
     """
-    out = np.empty(len(ops), np.bool_)
-    for stream in distinct(ops.stream).tolist():
-        mine = ops.stream == stream
-        until = ops.end[mine]
-        np.maximum.accumulate(until, out=until)
-        free = np.ones(len(until), np.bool_)
-        np.less_equal(until[:-1], launched[mine][1:], out=free[1:])
-        out[mine] = free
+    out = np.ones(len(ops), np.bool_)
+    order = np.argsort(ops.stream, kind="stable")
+    stream = ops.stream[order]
+    begins = np.flatnonzero(np.append(True, stream[1:] != stream[:-1])[: len(ops)])
+    ends = np.append(begins[1:], len(ops))
+    several = ends - begins > 1
+    for lo, hi in zip(begins[several].tolist(), ends[several].tolist(), strict=True):
+        mine = order[lo:hi]
+        until = np.maximum.accumulate(ops.end[mine[:-1]])
+        out[mine[1:]] = until <= launched[mine[1:]]
     return out
 
 

@@ -158,7 +158,7 @@ def asked_steps(threads: Threads, step: str) -> Steps | None:
         StepSource.MARKER,
         1.0,
         mine,
-        f"{step}, as --step says",
+        f"{step}, as --step-is says",
     )
 
 

@@ -88,6 +88,22 @@ def test_hosts_that_are_read_together_are_told_as_the_command_tells_them(
     ]
 
 
+@pytest.mark.parametrize("left", [0.5, 0.0, -4])
+def test_a_page_that_is_cut_on_disk_is_made_again_for_who_asks(
+    tmp_path: Path, analyses: Analyses, left: float
+) -> None:
+    """Half of it is left, nothing, or all but the last four bytes."""
+    add_run(tmp_path / "logdir", "run")
+    run = listed(tmp_path / "logdir")
+    ended(analyses.page(run))
+    whole = analyses.page(run)
+    (file,) = tmp_path.rglob("page.json.gz")
+    assert isinstance(whole, bytes)
+    file.write_bytes(whole[: int(left * len(whole)) if left >= 0 else int(left)])
+
+    assert analyses.page(run) == whole
+
+
 def test_nothing_is_written_into_the_logdir(tmp_path: Path, analyses: Analyses) -> None:
     add_run(tmp_path / "logdir", "run")
     before = sorted((tmp_path / "logdir").rglob("*"))

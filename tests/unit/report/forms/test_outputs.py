@@ -14,7 +14,7 @@ from support.golden_reports import report_of
 from support.places import FIXTURES
 from support.trace_builder import trace
 
-from tfadvisor.printable import one_line, printable
+from tfadvisor.printable import in_markdown, one_line, printable
 from tfadvisor.report.forms.html import as_json
 from tfadvisor.report.forms.markdown import as_markdown
 from tfadvisor.report.forms.terminal import _cells, as_text
@@ -173,6 +173,15 @@ def test_markdown_escapes_names_from_the_trace(hostile: Report) -> None:
     assert "<script>" not in text
     assert "](http://evil)" not in text
     assert "\n::error::" not in text
+
+
+def test_names_mention_nobody() -> None:
+    """`@everyone` calls all members where Markdown is posted; a decorator reads the
+    same.
+    """
+    assert in_markdown("@everyone, @tf.function, a@b 100 @ 3") == (
+        "@\u200beveryone, @\u200btf.function, a@\u200bb 100 @ 3"
+    )
 
 
 def test_markup_in_names_is_text_on_the_terminal(hostile: Report) -> None:
