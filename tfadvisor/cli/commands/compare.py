@@ -88,7 +88,7 @@ def compare(
     if output is not None:
         check_outside(output, places([base, new]), "--output")
     sides = [
-        (path, Reading(run=run, host=host, steps=steps).options())
+        (path, Reading(run=[run] if run else None, host=host, steps=steps).options())
         for path, run in zip(places([base, new]), (base_run, new_run), strict=True)
     ]
     comparable = (
