@@ -138,8 +138,8 @@ def _run(
     except subprocess.TimeoutExpired as error:
         raise GitRefused(f"no answer within {seconds:g} seconds") from error
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip()
-        last = said.splitlines()[-1] if said else f"exit code {done.returncode}"
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        last = lines[-1] if lines else f"exit code {done.returncode}"
         last = last.removeprefix("fatal: ").removeprefix("error: ")
         raise GitRefused(last.rstrip("."))
     return os.fsdecode(done.stdout).removesuffix("\n")

@@ -137,11 +137,11 @@ class KeptFiles:
                 count += 1
                 if count > _MOST_IN_FOLDER:
                     raise OSError(f"{path} holds too many files to keep them")
-                one = os.path.join(place, name)
-                if name in folders and not os.path.islink(one):
-                    self._note(one, is_folder=True)
+                inner = os.path.join(place, name)
+                if name in folders and not os.path.islink(inner):
+                    self._note(inner, is_folder=True)
                 else:
-                    self.keep(one, how)
+                    self.keep(inner, how)
 
     def _keep_file(
         self,
@@ -307,7 +307,7 @@ def _open(kept: KeptFiles, given: tuple[Any, ...]) -> None:
     kept.keep(path, REPLACED if flags & makes_anew == makes_anew else how)
 
 
-def _one(kept: KeptFiles, given: tuple[Any, ...]) -> None:
+def _moved(kept: KeptFiles, given: tuple[Any, ...]) -> None:
     """`os.remove`, `os.rmdir`."""
     kept.keep(given[0], MOVED, folder=given[-1])
 
@@ -343,8 +343,8 @@ def _database(kept: KeptFiles, given: tuple[Any, ...]) -> None:
 
 _EVENTS: Mapping[str, Callable[[KeptFiles, tuple[Any, ...]], None]] = {
     "open": _open,
-    "os.remove": _one,
-    "os.rmdir": _one,
+    "os.remove": _moved,
+    "os.rmdir": _moved,
     "os.mkdir": _made,
     "os.rename": _renamed,
     "os.symlink": _linked,
