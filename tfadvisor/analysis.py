@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -31,6 +31,7 @@ from tfadvisor.timeline.run.one_host import Progress, Watch
 from tfadvisor.timeline.run.read_hosts import run_hosts
 from tfadvisor.timeline.run.run_summary import RunSummary, UnreadHost, merge
 from tfadvisor.trace.counters import read_counters
+from tfadvisor.trace.noted_sources import SOURCES_ENDING, noted_sources
 from tfadvisor.trace.remote_path import RemotePath
 from tfadvisor.trace.runs import (
     Held,
@@ -82,13 +83,18 @@ class Options(msgspec.Struct, frozen=True):
     measured: Measured | None = None
     """What experiments with the program's parts came to; None where none were made."""
     source: Path | None = None
-    """A folder with the program's files, which are read and never run; None for
-    none.
+    """A folder with the program's files, which are read and never run; None for those
+    that were noted beside the trace.
     """
 
-    def program_source(self) -> ProgramSource | None:
-        """The program's files, where they are given."""
-        return None if self.source is None else ProgramSource(self.source)
+    def program_source(self, files: Iterable[Path]) -> ProgramSource | None:
+        """The program's files, where they are given or noted. files: of the run."""
+        noted = noted_sources(
+            file.with_name(f"{host_of(file)}{SOURCES_ENDING}") for file in files
+        )
+        if self.source is None and not noted:
+            return None
+        return ProgramSource(self.source, noted)
 
 
 class Analysis(msgspec.Struct, frozen=True, dict=True):
@@ -203,7 +209,7 @@ class ReadRun(msgspec.Struct, frozen=True, dict=True):
     def report(self) -> Report:
         """By the options' rules, which run now."""
         catalogue = _catalogue_of(self.options)
-        window = _judged(self.summary, self.options, catalogue)
+        window = _judged(self.summary, self.run, self.options, catalogue)
         return _report(window, self.run, self.options, catalogue)
 
 
@@ -289,7 +295,7 @@ def _window(
     watch: Watch | None = None,
 ) -> Window:
     summary = _read(run, options, progress, detail=detail, watch=watch)
-    return _judged(summary, options, catalogue)
+    return _judged(summary, run, options, catalogue)
 
 
 def _read(
@@ -331,8 +337,10 @@ def _read(
     )
 
 
-def _judged(summary: RunSummary, options: Options, catalogue: Catalogue) -> Window:
-    source = options.program_source()
+def _judged(
+    summary: RunSummary, run: Run, options: Options, catalogue: Catalogue
+) -> Window:
+    source = options.program_source(run.files)
     settings = Settings(options.parameters, options.bandwidth_gb_s, source)
     metrics = measure(summary, settings)
     return Window(summary, metrics, run_rules(catalogue.rules, metrics), source)

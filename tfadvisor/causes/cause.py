@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from tfadvisor.causes.witness import Witness
+
 OPS_ONE_BY_ONE = "ops one by one"
 """Of which `by` names several, and `count` counts all."""
 
@@ -46,3 +48,5 @@ class Cause(msgspec.Struct, frozen=True):
     """Where the loop calls it, by the program's source; None without one."""
     source: str = ""
     """That line."""
+    witness: Witness | None = None
+    """What the program's source says of the call that takes most of the time."""

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tfadvisor.causes.cause import Cause, Done
 from tfadvisor.causes.program_source import ProgramSource
 from tfadvisor.timeline.attribution.inside import Inside
+from tfadvisor.timeline.attribution.spent import Spent
 from tfadvisor.timeline.names.doings import Doing
 from tfadvisor.timeline.names.host_events import single_op
 from tfadvisor.timeline.run.run_summary import RunSummary
@@ -52,21 +53,25 @@ def _tied(
     causes: dict[Key, Cause], run: RunSummary, source: ProgramSource
 ) -> dict[Key, Cause]:
     """With what the program's source says of the calls in its loop."""
-    places: dict[Key, tuple[str, str]] = {}
-    steps: set[str] = set()
-    for host in run.hosts:
-        for one in host.evidence.spent:
-            if one.activity.startswith(_DISPATCHES):
-                steps.add(one.activity.removeprefix(_DISPATCHES))
-            if one.file and one.function:
-                places.setdefault((one.kind, one.activity), (one.file, one.function))
-    tied: dict[Key, Cause] = {}
-    for key, cause in causes.items():
-        file, function = places.get(key, ("", ""))
-        tie = source.tie(file, function, frozenset(steps))
-        tied[key] = cause
+    spent = [part for host in run.hosts for part in host.evidence.spent]
+    spent.sort(key=lambda part: -part.ps)
+    steps = frozenset(
+        part.activity.removeprefix(_DISPATCHES)
+        for part in spent
+        if part.activity.startswith(_DISPATCHES)
+    )
+    largest: dict[Key, Spent] = {}
+    for part in spent:
+        if part.file:
+            largest.setdefault((part.kind, part.activity), part)
+    tied = dict(causes)
+    for key in causes.keys() & largest.keys():
+        part = largest[key]
+        tie = source.tie(part.file, part.function, steps)
+        cause = replace(causes[key], witness=source.witness(part))
         if tie is not None:
-            tied[key] = replace(cause, tie=tie.tie, line=tie.line, source=tie.text)
+            cause = replace(cause, tie=tie.tie, line=tie.line, source=tie.text)
+        tied[key] = cause
     return tied
 
 

@@ -1,26 +1,34 @@
-"""The program's own files as a witness: how a call in its loop is tied to the step.
-
-Files are parsed and never run. They may have changed since the trace was recorded; what
-is read of them is said to be of today's files.
+"""The program's own files as a witness: on which line a cost lies, what is called there
+with what, and how a call in the loop is tied to the step.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
+
+from tfadvisor.causes.source_files import SourceFiles
+from tfadvisor.causes.witness import (
+    Witness,
+    called_in,
+    function_at,
+    last_name,
+    line_of_call,
+    line_within,
+    with_aliases,
+    witness_of,
+)
+from tfadvisor.timeline.attribution.spent import Spent
+from tfadvisor.trace.noted_sources import NotedSource
 
 ARGUMENT, RESULT, STEP = "argument", "result", "step"
 """How a call is tied to the step: it makes an argument of it, it reads its result and
 gives nothing that is read, or it is the step. That it does neither no source can show:
 it may change what the step reads elsewhere.
 """
-_LARGEST = 1_000_000
-"""Bytes of a file that is read; no program that people write is larger."""
-_MOST_FILES = 5_000
-_SKIPPED = frozenset({"site-packages", "node_modules", "__pycache__"})
 Name = str
 """Of a variable, or `self.state` for an attribute."""
 
@@ -37,14 +45,11 @@ class Tie(msgspec.Struct, frozen=True):
 
 
 class ProgramSource:
-    """The Python files below a folder, by name. Nothing is read before it is
-    asked for.
-    """
+    """What the program's files say of the places that a trace names."""
 
-    def __init__(self, folder: Path) -> None:
-        """A folder that does not exist has no files."""
-        self._files = _files_by_name(folder)
-        self._parsed: dict[str, tuple[ast.Module, list[str]] | None] = {}
+    def __init__(self, folder: Path | None, noted: Sequence[NotedSource] = ()) -> None:
+        """As SourceFiles."""
+        self.files = SourceFiles(folder, noted)
 
     def tie(self, file: str, function: str, steps: frozenset[str]) -> Tie | None:
         """Of a function of the program in a file, as traces name both. steps: names of
@@ -53,42 +58,40 @@ class ProgramSource:
         None where no loop of the file calls both the function and a step, or the file
         is not there or is there several times.
         """
-        parsed = self._read(file)
+        parsed = self.files.read(file)
         if parsed is None or not function:
             return None
-        tree, lines = parsed
-        for loop in _loops(tree):
+        for loop in _loops(parsed.tree):
             found = _tie_in(loop, function, steps)
             if found is not None:
                 tie, line = found
-                return Tie(tie, line, lines[line - 1].strip())
+                return Tie(tie, line, parsed.lines[line - 1].strip())
         return None
 
-    def _read(self, file: str) -> tuple[ast.Module, list[str]] | None:
-        if file not in self._parsed:
-            paths = self._files.get(file, [])
-            self._parsed[file] = _parsed(paths[0]) if len(paths) == 1 else None
-        return self._parsed[file]
+    def line_of(self, spent: Spent) -> int:
+        """The line on which the program spends it: of the call that the trace names,
+        where the function around it makes it on one line alone; else as the trace has
+        it.
+        """
+        parsed = self.files.read(spent.file) if spent.file else None
+        if parsed is None:
+            return spent.line
+        inner = line_within(spent.called or spent.detail, spent.file)
+        if inner is not None:
+            return inner
+        function = function_at(parsed.tree, spent.line)
+        if function is None:  # samples name lines, not functions
+            return spent.line
+        names = with_aliases(parsed.tree, called_in(spent))
+        return line_of_call(function, names) or spent.line
 
-
-def _files_by_name(folder: Path) -> dict[str, list[Path]]:
-    found: dict[str, list[Path]] = {}
-    for count, path in enumerate(folder.rglob("*.py")):
-        if count >= _MOST_FILES:
-            break
-        if not _SKIPPED.intersection(path.parts):
-            found.setdefault(path.name, []).append(path)
-    return found
-
-
-def _parsed(path: Path) -> tuple[ast.Module, list[str]] | None:
-    try:
-        if path.stat().st_size > _LARGEST:
+    def witness(self, spent: Spent) -> Witness | None:
+        """What the source says of the call on that line; None where it is not known."""
+        parsed = self.files.read(spent.file) if spent.file else None
+        if parsed is None:
             return None
-        text = path.read_text(encoding="utf-8")
-        return ast.parse(text), text.splitlines()
-    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
-        return None
+        names = with_aliases(parsed.tree, called_in(spent))
+        return witness_of(parsed, self.line_of(spent), names)
 
 
 def _loops(tree: ast.Module) -> Iterator[ast.For | ast.While]:
@@ -141,14 +144,7 @@ def _roots(names: set[Name]) -> set[Name]:
 
 def _calls_of(loop: ast.AST, functions: frozenset[str]) -> list[ast.Call]:
     calls = (node for node in ast.walk(loop) if isinstance(node, ast.Call))
-    return [call for call in calls if _called(call) in functions]
-
-
-def _called(call: ast.Call) -> str:
-    """The last name of what is called: `step` of `trainer.step(x)`."""
-    if isinstance(call.func, ast.Attribute):
-        return call.func.attr
-    return call.func.id if isinstance(call.func, ast.Name) else ""
+    return [call for call in calls if last_name(call) in functions]
 
 
 def _holds(outer: ast.AST, inner: ast.AST) -> bool:

@@ -312,6 +312,47 @@ class ClassTime(msgspec.Struct, frozen=True):
     """What it consists of, the largest first; they add up to it."""
 
 
+class LineCost(msgspec.Struct, frozen=True):
+    """What one line of the program costs."""
+
+    line: int
+    """In its file, from 1."""
+    fraction: float
+    """Of the step, 0..1."""
+    classes: Mapping[str, float]
+    """The same by class; they add up to it."""
+    dispatches: float | None
+    """Programs and ops that the line dispatches in a step; None where no event
+    tells.
+    """
+
+
+class SourcePart(msgspec.Struct, frozen=True):
+    """Lines of a file that follow each other."""
+
+    first: int
+    """Number of the first one."""
+    lines: tuple[str, ...]
+    """Without their ends."""
+
+
+class AnnotatedFile(msgspec.Struct, frozen=True):
+    """A file of the program with what its lines cost. Of what a called function does,
+    the line that calls it bears only what is in no line of the program itself.
+    """
+
+    file: str
+    """Without its folder."""
+    state: str
+    """Whether it is what ran: same, differs or unknown."""
+    fraction: float
+    """Of the step, all its lines together, 0..1."""
+    costs: tuple[LineCost, ...]
+    """Those that take any time, by line."""
+    parts: tuple[SourcePart, ...]
+    """The whole of a short file; of a longer one the functions that take time."""
+
+
 class LimitGap(msgspec.Struct, frozen=True):
     """Time of the step beyond what the devices need at least, by what it is
     spent on.
@@ -435,6 +476,10 @@ class Report(msgspec.Struct, frozen=True):
     """The least time that the devices need for the step, and what is above it."""
     speed_of_light_absent: str | None = None
     """Why that is not known; None where it is."""
+    source: tuple[AnnotatedFile, ...] | msgspec.UnsetType = msgspec.UNSET
+    """The program's lines with what they cost, the costliest file first; absent where
+    its files are neither noted beside the trace nor given.
+    """
     machines: tuple[MachineInfo, ...] | msgspec.UnsetType = msgspec.UNSET
     """The recorded machines; absent where nothing was counted beside the trace."""
     plan: Plan | msgspec.UnsetType = msgspec.UNSET

@@ -18,6 +18,7 @@ from tfadvisor.advice.findings import (
 from tfadvisor.causes import OPS_ONE_BY_ONE, Done
 from tfadvisor.printable import cut, one_line
 from tfadvisor.report.model import ActivityTime, PlacedTime, Report, RunInfo
+from tfadvisor.report.source_lines import SourceLine, lines_at
 from tfadvisor.tallies import listed
 from tfadvisor.units import Unit, duration, in_words, percent
 from tfadvisor.vocabulary import FRAMEWORKS, TIME_CLASSES, VERDICTS
@@ -296,6 +297,8 @@ class TimeLine(msgspec.Struct, frozen=True):
     words: str
     cause: str
     """What it is spent on, and how often; "" for what is not known."""
+    source: tuple[SourceLine, ...] = ()
+    """Lines of the program at its place."""
 
 
 _WORTH_A_LINE = 0.01
@@ -320,7 +323,17 @@ def time_lines(
         if one.activity != OTHER and one.fraction >= _WORTH_A_LINE
     ]
     found.sort(key=lambda entry: -entry[0])
-    return tuple(time_line(kind, one) for _, kind, one in found[:most])
+    lines = []
+    shown: set[tuple[str, tuple[SourceLine, ...]]] = set()
+    for _, kind, one in found[:most]:
+        line = time_line(kind, one)
+        source = lines_at(report, one)
+        key = (place_of_time(one), source)
+        if source and key not in shown:
+            shown.add(key)
+            line = msgspec.structs.replace(line, source=source)
+        lines.append(line)
+    return tuple(lines)
 
 
 def time_line(kind: str, one: ActivityTime) -> TimeLine:

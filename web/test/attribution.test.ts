@@ -13,7 +13,7 @@ describe("where the step goes", () => {
   });
 
   it("says what lies inside of a time, and in which steps where these are few", () => {
-    const cause = { does: [{ what: "flattening a tree of arguments", by: "_variable_flatten (variablelib.py:2012)", fraction: 0.5, count: 1600, slug: "flattening" }], tie: null, often: "every", count: 20, of_steps: 20, worst_ms: 69, line: null, source: "" };
+    const cause = { does: [{ what: "flattening a tree of arguments", by: "_variable_flatten (variablelib.py:2012)", fraction: 0.5, count: 1600, slug: "flattening" }], tie: null, often: "every", count: 20, of_steps: 20, worst_ms: 69, line: null, source: "", witness: null };
     expect(causeWords(cause)).toBe("flattening a tree of arguments 50% (1,600 × _variable_flatten a step)");
     expect(causeWords({ ...cause, does: [], often: "once", count: 1 })).toBe("in 1 of 20 steps, at least 69 ms in one");
   });

@@ -25,11 +25,13 @@ from tfadvisor.files import new_file
 from tfadvisor.report import Report
 from tfadvisor.report.assembly.sampled import not_sampled
 from tfadvisor.trace.counters import ENDING
+from tfadvisor.trace.noted_sources import SOURCES_ENDING
 from tfadvisor.trace.runs import Run, choose_run, host_of
 from tfadvisor.trace.samples import SAMPLES_ENDING, read_samples
 from tfadvisor.vocabulary import DeviceKind
 
 _NOTE = "recording.json"
+_KEPT = (".xplane.pb", ENDING, SAMPLES_ENDING, SOURCES_ENDING)
 
 
 class KeptRun(msgspec.Struct, frozen=True):
@@ -50,7 +52,7 @@ def keep(
     """
     folder = _new_run(logdir, now)
     for file in sorted(recorded.chosen.folder.iterdir()):
-        if file.name.endswith((".xplane.pb", ENDING, SAMPLES_ENDING)):
+        if file.name.endswith(_KEPT):
             _move(file, folder / file.name)
     note = json.dumps(_note(recorded), indent=2)
     (folder / _NOTE).write_text(f"{note}\n", encoding="utf-8")

@@ -25,6 +25,7 @@ from tfadvisor.analysis import Options, ReadRun, read_run
 from tfadvisor.errors import TraceError
 from tfadvisor.report import Report
 from tfadvisor.trace.counters import ENDING
+from tfadvisor.trace.noted_sources import SOURCES_ENDING
 from tfadvisor.trace.runs import choose_run
 from tfadvisor.trace.samples import SAMPLES_ENDING
 
@@ -211,8 +212,8 @@ def _collect_one(
     target: Path,
     gpus: list[dict[str, Any]],
 ) -> None:
-    """A process's trace, and what it counted meanwhile, as far as it could. target:
-    without an ending.
+    """A process's trace and files, and what it counted meanwhile, as far as it could.
+    target: without an ending.
     """
     name = trace.name.removesuffix(_TRACE_ENDING)
     trace.replace(_beside(target, _TRACE_ENDING))
@@ -221,6 +222,10 @@ def _collect_one(
     if counted is not None:
         counted["gpus"] = gpus
         write_letter(str(_beside(target, ENDING)), counted)
+
+    sources = trace.with_name(f"{name}{SOURCES_ENDING}")
+    if sources.exists():
+        sources.replace(_beside(target, SOURCES_ENDING))
 
 
 def _beside(target: Path, ending: str) -> Path:

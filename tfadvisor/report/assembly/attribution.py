@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 
 import msgspec
@@ -43,7 +43,7 @@ _NUMBER = re.compile(r"\.\d+$")
 _NOWHERE = Place("", None, "", "", "", "", "")
 
 
-class _Named(msgspec.Struct, frozen=True):
+class NamedTime(msgspec.Struct, frozen=True):
     """What takes time, by a wide and a narrow name; "" for what is not named. fraction:
     of the step.
     """
@@ -58,7 +58,7 @@ class _Group(msgspec.Struct, frozen=True):
     """What bears one name."""
 
     name: str
-    members: list[_Named]
+    members: list[NamedTime]
     fraction: float
     """Of the step."""
 
@@ -75,26 +75,31 @@ def attribution(
     except MetricAbsent as absent:
         return (), str(absent)
 
-    spent = listed((one.kind, one) for one in _spent(run))
     causes = causes_of(run, source)
     found = []
-    for kind, share in shares.items():
-        if share:
-            named = _named(run, spent.get(kind, []), share)
-            parts = tuple(
-                _with_cause(one, causes.get((kind, one.activity)))
-                for one in _activities(named, share, step_ms)
-            )
-            found.append(
-                ClassTime(
-                    kind.label,
-                    share,
-                    share * step_ms,
-                    parts,
-                )
-            )
+    for kind, named in named_time(run, shares, source).items():
+        share = shares[kind]
+        parts = tuple(
+            _with_cause(one, causes.get((kind, one.activity)))
+            for one in _activities(named, share, step_ms)
+        )
+        found.append(ClassTime(kind.label, share, share * step_ms, parts))
     found.sort(key=lambda one: -one.fraction)
     return tuple(found), ""
+
+
+def named_time(
+    run: RunSummary,
+    shares: Mapping[TimeClass, float],
+    source: ProgramSource | None,
+) -> dict[TimeClass, list[NamedTime]]:
+    """What each class that takes any time is spent on. shares: of step time."""
+    spent = listed((one.kind, one) for one in _spent(run))
+    return {
+        kind: _named(run, spent.get(kind, []), share, source)
+        for kind, share in shares.items()
+        if share
+    }
 
 
 def _with_cause(one: ActivityTime, cause: Cause | None) -> ActivityTime:
@@ -120,7 +125,8 @@ def _named(
     run: RunSummary,
     spent: Sequence[Spent],
     share: float,
-) -> list[_Named]:
+    source: ProgramSource | None,
+) -> list[NamedTime]:
     """What the time of one class is spent on. share: that all of it takes."""
     whole = sum(one.ps for one in spent)
     scale = share / max(whole, 1)
@@ -128,7 +134,7 @@ def _named(
     named = list(_computed(run, spent, scale))
     for one in spent:
         if one.activity:
-            named.append(_other_work(one, scale))
+            named.append(_other_work(one, scale, source))
     return named
 
 
@@ -136,7 +142,7 @@ def _computed(
     run: RunSummary,
     spent: Sequence[Spent],
     scale: float,
-) -> Iterator[_Named]:
+) -> Iterator[NamedTime]:
     """The ops that the devices compute, by their type and name."""
     time: dict[OpKey, int] = {}
     for one in spent:
@@ -146,7 +152,7 @@ def _computed(
 
     never = dict.fromkeys(time, 0)
     for (_, _, kernel, _), part in parts_of(run, time, never).items():
-        yield _Named(
+        yield NamedTime(
             activity=_type_of(part),
             detail=part.name,
             place=place_of(part, kernel),
@@ -195,11 +201,12 @@ def _kernel(kernel: str, op: str) -> str:
     return "" if own.endswith(op) else kernel
 
 
-def _other_work(one: Spent, scale: float) -> _Named:
+def _other_work(one: Spent, scale: float, source: ProgramSource | None) -> NamedTime:
+    line = one.line if source is None else source.line_of(one)
     op = one.op or op_name(one.path)
     place = Place(
         file=one.file,
-        line=one.line or None,
+        line=line or None,
         function=one.function,
         stage=one.stage,
         layer="",
@@ -207,7 +214,7 @@ def _other_work(one: Spent, scale: float) -> _Named:
         kernel=_kernel(one.kernel, op),
     )
     detail = cut(one.detail, _LONGEST)
-    return _Named(
+    return NamedTime(
         one.activity,
         detail,
         place,
@@ -216,7 +223,7 @@ def _other_work(one: Spent, scale: float) -> _Named:
 
 
 def _activities(
-    named: Sequence[_Named],
+    named: Sequence[NamedTime],
     whole: float,
     step_ms: float,
 ) -> Iterator[ActivityTime]:
@@ -254,8 +261,8 @@ def _parts(
 
 
 def _largest(
-    named: Sequence[_Named],
-    name_of: Callable[[_Named], str],
+    named: Sequence[NamedTime],
+    name_of: Callable[[NamedTime], str],
     whole: float,
 ) -> tuple[list[_Group], float]:
     """(the largest names, what they leave of the whole)."""
@@ -272,7 +279,7 @@ def _largest(
     return largest, whole - in_them
 
 
-def _places(named: Sequence[_Named]) -> tuple[Place, ...]:
+def _places(named: Sequence[NamedTime]) -> tuple[Place, ...]:
     """Where most of them happen, those that take most first; of several on one line the
     first.
     """

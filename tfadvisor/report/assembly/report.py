@@ -22,6 +22,7 @@ from tfadvisor.causes import ProgramSource
 from tfadvisor.metrics.layers import compute_parts
 from tfadvisor.metrics.registry import MetricAbsent, Metrics
 from tfadvisor.metrics.steady import class_shares, periods_ms
+from tfadvisor.report.assembly.annotated import annotated, on_files
 from tfadvisor.report.assembly.attribution import attribution
 from tfadvisor.report.assembly.report_tables import machine_infos, run_ops
 from tfadvisor.report.assembly.speed_of_light import speed_of_light
@@ -67,6 +68,7 @@ def assemble(
     light, no_light = speed_of_light(run, attributed)
     cause = cause_of(breakdown, metrics, _unseen(attributed))
     ranking = ranked(fired, metrics, calibration(), evidence, cause)
+    files = () if source is None else annotated(run, source)
     return Report(
         tool=Tool("tfadvisor", VERSION),
         run=_run_info(run),
@@ -86,13 +88,18 @@ def assemble(
         },
         findings=ranking.findings,
         not_applicable=ranking.not_applicable,
-        capture=(*_about_the_capture(ranking.findings), *ranking.notes),
+        capture=(
+            *_about_the_capture(ranking.findings),
+            *ranking.notes,
+            *on_files(files, source),
+        ),
         broken=_broken(catalogue, ranking, metrics),
         ops=run_ops(run),
         attribution=attributed,
         attribution_absent=no_attribution or None,
         speed_of_light=light,
         speed_of_light_absent=no_light or None,
+        source=files or msgspec.UNSET,
         machines=machine_infos(run) or msgspec.UNSET,
         plan=ranking.plan or msgspec.UNSET,
         run_account=evidence.account,

@@ -19,6 +19,13 @@ from tfadvisor.report.run_words import (
     run_words,
     unknown_words,
 )
+from tfadvisor.report.source_lines import (
+    LEGEND,
+    SOURCE,
+    annotated_files,
+    in_columns,
+    lines_of,
+)
 from tfadvisor.report.wording import (
     advice,
     evidence_words,
@@ -57,7 +64,7 @@ def as_markdown(report: Report) -> str:
         lines += ["## Worth checking", ""]
         lines += _findings(asked, first=len(found) + 1)
 
-    lines += [*_capture(report), *_broken(report)]
+    lines += [*_source(report), *_capture(report), *_broken(report)]
     lines.append(f"<sub>{report.tool.name} {in_markdown(report.tool.version)}</sub>")
     return "\n".join(lines) + "\n"
 
@@ -158,6 +165,21 @@ def _plan(report: Report) -> list[str]:
     return [*lines, end, ""] if end else lines
 
 
+def _source(report: Report) -> list[str]:
+    """Every line of the program with its share, folded."""
+    files = annotated_files(report)
+    if not files:
+        return []
+    lines = [f"### {SOURCE}", "", LEGEND, ""]
+    for file in files:
+        head = f"{in_markdown(file.file)}, {percent(file.fraction)} of the step"
+        lines += ["<details>", f"<summary>{head}</summary>", ""]
+        for part in lines_of(file):
+            lines += [*_fenced("\n".join(map(in_columns, part)), "text"), ""]
+        lines += ["</details>", ""]
+    return lines
+
+
 def _capture(report: Report) -> list[str]:
     about = [*filter(None, [unknown_words(report)]), *about_lines(report)]
     if not report.capture and not about:
@@ -230,12 +252,15 @@ def fix_lines(fix: Fix) -> list[str]:
     lines = [f"**Fix** ({fix.kind}): {in_markdown(fix.do)}", ""]
     if fix.snippet:
         snippet = printable(fix.snippet).rstrip("\n")
-        runs = re.findall(r"`+", snippet)
-        longest = max(map(len, runs), default=0)
-        fence = "`" * max(3, longest + 1)
-        language = "python" if fix.kind == "code" else "sh"
-        lines += [f"{fence}{language}", snippet, fence, ""]
+        lines += [*_fenced(snippet, "python" if fix.kind == "code" else "sh"), ""]
     notes = [f"Valid for: {in_markdown(fix.valid_for)}."]
     if fix.side_effect:
         notes.append(f"Side effect: {in_markdown(fix.side_effect)}")
     return [*lines, " ".join(notes), ""]
+
+
+def _fenced(text: str, language: str) -> list[str]:
+    """Between fences that are longer than any in the text."""
+    longest = max(map(len, re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{fence}{language}", text, fence]

@@ -23,6 +23,13 @@ from tfadvisor.report.run_words import (
     run_words,
     unknown_words,
 )
+from tfadvisor.report.source_lines import (
+    LEGEND,
+    SOURCE,
+    annotated_files,
+    in_columns,
+    lines_of,
+)
 from tfadvisor.report.wording import (
     advice,
     bar_note,
@@ -101,6 +108,7 @@ def as_text(
 
 
 def _tables(page: TextPage, report: Report) -> None:
+    _source(page, report)
     _ops(page, report)
     _steps(page, report)
     _metrics(page, report)
@@ -198,6 +206,9 @@ def _most_of_the_step(page: TextPage, report: Report) -> None:
         page.line(label, fitted(one.words, page.width - len(label)))
         if one.cause:
             page.line(" " * len(label), (cut(one.cause, page.width - len(label)), DIM))
+        for source in one.source:
+            words = f"{source.number:>4} │ {source.text}"
+            page.line(" " * len(label), (cut(words, page.width - len(label)), "cyan"))
     page.line()
 
 
@@ -489,6 +500,22 @@ def _capture(
     for line in about:
         _bullet(page, one_line(line))
     page.line()
+
+
+def _source(page: TextPage, report: Report) -> None:
+    """Every line of the program with its share."""
+    files = annotated_files(report)
+    if not files:
+        return
+    page.line((SOURCE, TITLE))
+    page.hanging("", (LEGEND, DIM), 2, 2)
+    for file in files:
+        page.line((f"  {one_line(file.file)}  {percent(file.fraction)}", TITLE))
+        for part in lines_of(file):
+            for line in part:
+                words = cut(in_columns(line), page.width)
+                page.line((words, "" if line.share else DIM))
+            page.line()
 
 
 def _ops(page: TextPage, report: Report) -> None:

@@ -483,6 +483,7 @@ def _named_chain(
 def _named(chain: NamedChain) -> Spent:
     file, line, _ = frame_place(chain.user) or ("", 0, "")
     said = named_activity(chain)
+    calls = bool(file) and chain.called not in ("", chain.user)
     return Spent(
         chain.kind,
         said.activity,
@@ -490,6 +491,7 @@ def _named(chain: NamedChain) -> Spent:
         file,
         line,
         said.function,
+        plain(chain.called) if calls else "",
         said.stage,
     )
 

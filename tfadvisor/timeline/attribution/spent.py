@@ -45,6 +45,8 @@ class Spent(msgspec.Struct, frozen=True):
     """In that file, 0 when not known."""
     function: str = ""
     """The user's own, or the compiled one."""
+    called: str = ""
+    """What that function of the user's calls, in words as `detail`."""
     stage: str = ""
     """Of a tf.data pipeline: `Prefetch::ParallelMap`."""
     path: str = ""

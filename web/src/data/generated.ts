@@ -213,6 +213,15 @@ export interface Done {
   slug: string;
 }
 
+/** What the program's source says of a call. */
+export interface Witness {
+  line: number;
+  call: string;
+  loop: string;
+  loop_line: number | null;
+  made_by: string[];
+}
+
 /**
  * What a place's time is spent on, how it is tied to the step, and how often it is
  * there.
@@ -226,6 +235,7 @@ export interface Cause {
   worst_ms: number;
   line: number | null;
   source: string;
+  witness: Witness | null;
 }
 
 /**
@@ -270,6 +280,32 @@ export interface SpeedOfLight {
   fraction: number;
   ms: number;
   gaps: LimitGap[];
+}
+
+/** What one line of the program costs. */
+export interface LineCost {
+  line: number;
+  fraction: number;
+  classes: Record<string, number>;
+  dispatches: number | null;
+}
+
+/** Lines of a file that follow each other. */
+export interface SourcePart {
+  first: number;
+  lines: string[];
+}
+
+/**
+ * A file of the program with what its lines cost. Of what a called function does,
+ * the line that calls it bears only what is in no line of the program itself.
+ */
+export interface AnnotatedFile {
+  file: string;
+  state: string;
+  fraction: number;
+  costs: LineCost[];
+  parts: SourcePart[];
 }
 
 /** A statement of the program. */
@@ -343,6 +379,7 @@ export interface Report {
   attribution_absent: string | null;
   speed_of_light: SpeedOfLight | null;
   speed_of_light_absent: string | null;
+  source?: AnnotatedFile[];
   run_account: RunAccount | null;
   run_account_absent: string | null;
   schema_version: "1";

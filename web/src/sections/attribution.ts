@@ -4,6 +4,7 @@ import { h } from "../dom.js";
 import { swatch } from "../parts/bar.js";
 import { empty, section, type Section, type View } from "../parts/section.js";
 import { light } from "./light.js";
+import { source } from "./source.js";
 import { duration, percent } from "../words.js";
 
 const OPEN = 0.1;
@@ -14,7 +15,8 @@ export function attribution({ run: { report } }: View): Section {
   return section("where", "Where the step goes", "",
     h("p", { class: "dim small" }, "Each instant of a step belongs to one class and one activity, so that every level adds up to the one above. Where several ops run at once, the instant is shared among them."),
     h("ul", { class: "tree" }, ...classes.map(classNode)),
-    light(report));
+    light(report),
+    source(report));
 }
 
 /** Opens a class in the tree and brings it into view. */

@@ -62,6 +62,7 @@ def test_what_each_process_left_is_collected_under_the_name_of_its_host(
         )
     for name in ("a", "b"):
         (tmp_path / f"7-{name}.machine.json").write_text('{"version": 1}', "utf-8")
+        (tmp_path / f"7-{name}.sources.json").write_text("{}", "utf-8")
 
     found = collect(tmp_path, "7", recorded, [{"name": "T4"}])
 
@@ -74,7 +75,9 @@ def test_what_each_process_left_is_collected_under_the_name_of_its_host(
     beside = sorted(one.name for one in found.folder.glob("*.json"))
     assert beside == [
         "h-0.machine.json",
+        "h-0.sources.json",
         "h-1.machine.json",
+        "h-1.sources.json",
     ]
     counters = json.loads((found.folder / "h-0.machine.json").read_text("utf-8"))
     assert counters == {"version": 1, "gpus": []}

@@ -18,6 +18,7 @@ from .compilations import Compilations
 from .giving_way import GivingWay
 from .letters import read_letter, write_letter
 from .machine_counters import VERSION, reading, settings
+from .own_sources import own_sources
 from .rounds import RoundCounter
 from .tracers import tracer_for
 
@@ -229,6 +230,7 @@ class Recorder:
         self.at_work.append((int(looked * 1e9), int(written["stopped"] * 1e9)))
         written["recorded_ns"] = list(self.at_work)
         written["settled_ns"] = self.settled_ns
+        write_letter(self.file(f"{name}.sources.json"), own_sources())
         return written
 
     def open_for(

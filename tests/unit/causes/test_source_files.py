@@ -1,0 +1,100 @@
+"""The program's files, by the names that traces have."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from pathlib import Path
+
+import pytest
+
+from tfadvisor.causes.source_files import SourceFiles
+from tfadvisor.trace.noted_sources import NotedSource
+
+TEXT = "x = 1\n"
+
+
+def noted(
+    path: Path, text: str = TEXT, *, rewritten: bool = False
+) -> tuple[NotedSource, ...]:
+    """That a file held this text while it was recorded."""
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return (NotedSource(str(path), digest, rewritten),)
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> Path:
+    file = tmp_path / "train.py"
+    file.write_text(TEXT, "utf-8")
+    return file
+
+
+def test_a_noted_file_that_is_what_ran_is_read_where_it_lies(train: Path) -> None:
+    found = SourceFiles(None, noted(train)).read("train.py")
+
+    assert found is not None
+    assert (found.state, found.lines) == ("same", ("x = 1", ""))
+
+
+@pytest.mark.parametrize("rewritten", [True, False])
+def test_nothing_of_another_content_is_shown_unless_the_folder_is_given(
+    train: Path, rewritten: bool
+) -> None:
+    """A note may come from anywhere: it must not make tfadvisor print other files."""
+    text = TEXT if rewritten else "x = 2\n"
+    files = SourceFiles(None, noted(train, text, rewritten=rewritten))
+
+    assert files.read("train.py") is None
+    assert files.left_out() == ("train.py",)
+
+    given = SourceFiles(train.parent, noted(train, text, rewritten=rewritten))
+    found = given.read("train.py")
+    assert found is not None
+    assert found.state == "differs"
+
+
+def test_without_a_note_nobody_knows_whether_it_ran(train: Path) -> None:
+    found = SourceFiles(train.parent).read("train.py")
+
+    assert found is not None
+    assert found.state == "unknown"
+
+
+def test_a_name_that_two_files_have_is_none(train: Path) -> None:
+    (train.parent / "old").mkdir()
+    (train.parent / "old" / "train.py").write_text(TEXT, "utf-8")
+
+    assert SourceFiles(train.parent).read("train.py") is None
+
+
+@pytest.mark.parametrize(
+    "content", [b"def f(:\n", b"\xff\xfe", b"x = 1\x00", b"(" * 5000, b"x\n" * 600_000]
+)
+def test_what_is_no_python_that_people_write_is_not_read(
+    train: Path, content: bytes
+) -> None:
+    train.write_bytes(content)
+
+    assert SourceFiles(train.parent).read("train.py") is None
+
+
+def test_a_link_that_leads_out_of_the_folder_is_not_followed(
+    train: Path, tmp_path: Path
+) -> None:
+    inside = tmp_path / "program"
+    inside.mkdir()
+    (inside / "train.py").symlink_to(train)
+
+    assert SourceFiles(inside).read("train.py") is None
+
+
+def test_lines_are_counted_as_python_counts_them(train: Path) -> None:
+    """A form feed ends no line."""
+    train.write_bytes(b"a = '\\d'\r\n\x0cb = 2\rc = 3")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = SourceFiles(train.parent).read("train.py")
+
+    assert found is not None
+    assert found.lines == ("a = '\\d'", "\x0cb = 2", "c = 3")

@@ -1,0 +1,215 @@
+"""What stands in the program's source at a place that costs: the call with its
+arguments, the loop around it, what made the function that is called.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from tfadvisor.causes.source_files import ParsedFile
+from tfadvisor.printable import cut
+from tfadvisor.timeline.attribution.spent import Spent
+
+_LONGEST = 100
+"""Characters of an expression."""
+_INNER = re.compile(r"<\w+> \((.+):(\d+)\)")
+"""A comprehension or lambda, which has the line on which it begins."""
+_SAMPLED = re.compile(r"line (\d+)")
+_READS = frozenset("float int bool str print asarray array item tolist numpy".split())
+"""What reads an array's value, as programs write it."""
+_READING = frozenset("_value __array__ __float__ __int__ __bool__ __str__".split())
+"""The same as frames name it."""
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
+
+
+class Witness(msgspec.Struct, frozen=True):
+    """What the program's source says of a call."""
+
+    line: int
+    """On which it begins."""
+    call: str
+    """With its arguments: `jnp.array(rows[at:at + 8])`."""
+    loop: str
+    """The innermost loop around it in its function: `for at in range(0, 80, 8)`; "" for
+    none.
+    """
+    loop_line: int | None
+    """On which that begins."""
+    made_by: tuple[str, ...]
+    """The decorators of the function that is called, or the call that made it, as
+    `jax.jit(model)`; empty where the file does not say.
+    """
+
+
+def called_in(spent: Spent) -> frozenset[str]:
+    """Names under which the program may call what takes the time; empty for what it
+    does itself.
+    """
+    words = (spent.called or spent.detail).partition(" (")[0]
+    name = words.rpartition(" ")[2]  # of `waits in _value` or `builtins print`
+    if name in _READING:
+        return _READS | {name}
+    return frozenset({name}) if name.isidentifier() else frozenset()
+
+
+def with_aliases(tree: ast.Module, names: frozenset[str]) -> frozenset[str]:
+    """With the names of what is made of one of these functions: `predict` of
+    `predict = jax.jit(model)`.
+    """
+    found = set(names)
+    for target, call in _made_by_calls(tree):
+        if any(_is_one_of(names, argument) for argument in call.args):
+            found.add(target)
+    return frozenset(found)
+
+
+def _is_one_of(names: frozenset[str], node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in names
+
+
+def _made_by_calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
+    """(name, the call whose result it bears)."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            for target in node.targets:
+                if isinstance(target, ast.Attribute):
+                    yield target.attr, node.value
+                elif isinstance(target, ast.Name):
+                    yield target.id, node.value
+
+
+def line_within(detail: str, file: str) -> int | None:
+    """The line that a detail names itself: of a comprehension in the same file, or as
+    samples have it.
+    """
+    inner = _INNER.fullmatch(detail)
+    if inner is not None:
+        return int(inner[2]) if inner[1] == file else None
+    sampled = _SAMPLED.fullmatch(detail)
+    return int(sampled[1]) if sampled is not None else None
+
+
+def function_at(tree: ast.Module, line: int) -> _Function | None:
+    """The function that begins on a line, decorators included, as frames name it."""
+    for function in _functions(tree):
+        if first_line(function) == line:
+            return function
+    return None
+
+
+def _functions(
+    tree: ast.Module,
+) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The outer ones before those inside of them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def line_of_call(function: _Function, names: frozenset[str]) -> int | None:
+    """Where a function calls one of these; None for nowhere, or on several lines."""
+    lines = {call.lineno for call in _own_calls(function) if last_name(call) in names}
+    return lines.pop() if len(lines) == 1 else None
+
+
+def witness_of(parsed: ParsedFile, line: int, names: frozenset[str]) -> Witness | None:
+    """Of the call of one of these names on a line, else of the outermost one there."""
+    function = [parsed.tree, *functions_around(parsed.tree, line)][-1]
+    calls = [call for call in _own_calls(function) if _covers(call, line)]
+    named = [call for call in calls if last_name(call) in names]
+    chosen = next(iter(named or calls), None)
+    if chosen is None:
+        return None
+    loop = _loop_around(function, line)
+    return Witness(
+        line=chosen.lineno,
+        call=_text(chosen),
+        loop="" if loop is None else _head(loop),
+        loop_line=None if loop is None else loop.lineno,
+        made_by=_made_by(parsed.tree, chosen),
+    )
+
+
+def last_name(call: ast.Call) -> str:
+    """The last name of what is called: `step` of `trainer.step(x)`."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def _own(function: ast.AST) -> Iterator[ast.AST]:
+    """All that a function runs itself: nothing of functions that it defines."""
+    left = [*ast.iter_child_nodes(function)][::-1]
+    while left:
+        node = left.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            left += [*ast.iter_child_nodes(node)][::-1]
+
+
+def _own_calls(function: _Function) -> Iterator[ast.Call]:
+    for node in _own(function):
+        if isinstance(node, ast.Call):
+            yield node
+
+
+def _covers(node: ast.stmt | ast.expr, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+def functions_around(
+    tree: ast.Module, line: int
+) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Those that hold a line, the outermost first."""
+    return [
+        function
+        for function in _functions(tree)
+        if first_line(function) <= line <= (function.end_lineno or function.lineno)
+    ]
+
+
+def first_line(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Where it begins, decorators included."""
+    lines = (decorator.lineno for decorator in function.decorator_list)
+    return min([function.lineno, *lines])
+
+
+def _loop_around(function: _Function, line: int) -> ast.For | ast.While | None:
+    found = None
+    for node in _own(function):
+        if isinstance(node, ast.For | ast.While) and node.lineno < line:
+            found = node if _covers(node, line) else found
+    return found
+
+
+def _head(loop: ast.For | ast.While) -> str:
+    if isinstance(loop, ast.While):
+        return f"while {_text(loop.test)}"
+    return f"for {_text(loop.target)} in {_text(loop.iter)}"
+
+
+def _made_by(tree: ast.Module, call: ast.Call) -> tuple[str, ...]:
+    """Empty for a function of another module, or one that is defined twice."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if owner is not None and _text(owner) != "self":
+        return ()
+    name = last_name(call)
+    found: list[Sequence[ast.expr]] = [
+        function.decorator_list
+        for function in _functions(tree)
+        if function.name == name
+    ]
+    found += [[made] for target, made in _made_by_calls(tree) if target == name]
+    return tuple(map(_text, found[0])) if len(found) == 1 else ()
+
+
+def _text(node: ast.expr) -> str:
+    try:
+        words = ast.unparse(node).split()
+    except RecursionError:
+        return ""
+    return cut(" ".join(words), _LONGEST)

@@ -1,0 +1,56 @@
+"""`HOST.sources.json` beside `HOST.xplane.pb`: the files that the program's code was
+read from, with their digests.
+
+`tfadvisor run` writes it. It may come from anywhere: of a file that it names nothing is
+shown unless its content is what the digest says, so that it discloses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tfadvisor.files import read_small_text
+from tfadvisor.trace.remote_path import RemotePath
+
+SOURCES_ENDING = ".sources.json"
+_VERSION = 1
+_LARGEST = 1 << 20
+_Name = Annotated[str, Meta(max_length=4000)]
+
+
+class NotedSource(msgspec.Struct, frozen=True, array_like=True):
+    """A file of the program."""
+
+    file: _Name
+    """With its folder, on the machine that recorded."""
+    sha256: Annotated[str, Meta(max_length=64)]
+    """Of its content when the trace was recorded."""
+    rewritten: bool
+    """Whether it was written after the program had begun, so that another text may
+    have run.
+    """
+
+
+class _Note(msgspec.Struct, frozen=True):
+    version: int
+    files: Annotated[list[NotedSource], Meta(max_length=1000)]
+
+
+def noted_sources(notes: Iterable[Path]) -> tuple[NotedSource, ...]:
+    """Of several hosts' notes; a note that is not there or cannot be used has none."""
+    found: dict[NotedSource, None] = {}
+    for file in notes:
+        if isinstance(file, RemotePath):
+            continue
+        try:
+            note = msgspec.json.decode(read_small_text(file, _LARGEST), type=_Note)
+        except (OSError, UnicodeDecodeError, msgspec.DecodeError, RecursionError):
+            continue
+        if note.version == _VERSION:
+            found.update(dict.fromkeys(note.files))
+    return tuple(found)
