@@ -130,6 +130,11 @@ def module(
     return field(1, field(1, name) + body + field(5, one) + field(6, entry) + extra)
 
 
+def schedule(computation: int, *instructions: int) -> bytes:
+    """The module's order of launches in a computation, by ids."""
+    return field(7, field(1, field(1, computation) + field(2, packed(1, instructions))))
+
+
 def metadata(op_name: str = "", file: str = "", line: int = 0, frame: int = 0) -> bytes:
     """An instruction's OpMetadata."""
     return (

@@ -109,6 +109,24 @@ def graph_kernel_share(question: Question) -> float:
     return sum(one.in_graphs for one in found) / sum(one.linked for one in found)
 
 
+@metric(
+    unit=Unit.FRACTION,
+    needs=(a_gpu,),
+    better=Better.NEITHER,
+)
+def aligned_kernel_share(question: Question) -> float:
+    """Share of the kernels' time, summed over kernels, whose op no event names and
+    their place among the launches of the program's schedule tells: those of libraries
+    in CUDA graphs.
+    """
+    found = [device for _, device in gpus(question.run)]
+    every = sum(
+        int(device.ops.total_ps[device.ops.of_class(DeviceClass.COMPUTE)].sum())
+        for device in found
+    )
+    return sum(device.launches.aligned_ps for device in found) / max(every, 1)
+
+
 @fact(needs=(a_gpu,))
 def graph_detail(question: Question) -> str:
     """What the trace times of the kernels that CUDA graphs launched: `each kernel`, or

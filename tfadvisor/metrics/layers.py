@@ -137,7 +137,7 @@ def parts_of(
     """The ops of these keys with what paths and HLO tell of them. time: ps. count: how
     often they run.
     """
-    known = told_by_hlo(run)
+    known = known_by_hlo(run)
     parts = [
         _part(key, time[key], count[key], known.get((key[1] or key[2], key[3])))
         for key in time
@@ -201,11 +201,11 @@ def keys_of(
 
 def name_with_place(run: RunSummary, key: OpKey) -> str:
     """`fusion.3 (train.py:42)`, without the place where the HLO does not tell it."""
-    one = _part(key, 0, 0, told_by_hlo(run).get((key[1] or key[2], key[3])))
+    one = _part(key, 0, 0, known_by_hlo(run).get((key[1] or key[2], key[3])))
     return f"{one.name} ({one.line})" if one.line else one.name
 
 
-def told_by_hlo(run: RunSummary) -> Mapping[tuple[str, str], InProgram]:
+def known_by_hlo(run: RunSummary) -> Mapping[tuple[str, str], InProgram]:
     """What the HLO says, by (op, else kernel; module) of the device that each host's
     HLO is looked up for.
     """
@@ -228,16 +228,12 @@ def _part(
     own = path = op_path(text) if text else None
     if path is None and known is not None and known.op_name:
         path = op_path(known.op_name)
-    if known is not None and known.effect not in _UNTELLING:
-        effect = known.effect
-    else:
-        effect = ""
     return ComputedOp(
         name=op
         or (text.rpartition(":")[0].removeprefix(_CALLED) if own else "")
         or short_kernel(kernel),
         path=path,
-        op_type=effect or (path.op_type if path else ""),
+        op_type=_effect(known) or (path.op_type if path else ""),
         line=f"{known.file}:{known.line}" if known is not None and known.file else "",
         total_ps=total_ps,
         count=count,
@@ -246,6 +242,17 @@ def _part(
         module=module,
         stack=_stack(known) if known is not None else (),
     )
+
+
+def _effect(known: InProgram | None) -> str:
+    """What the HLO says that an op does; "" where that tells less than its path. A
+    library's product may bear the path of the transposition that it took in.
+    """
+    if known is None:
+        return ""
+    if known.effect not in _UNTELLING:
+        return known.effect
+    return "dot" if known.products else ""
 
 
 def _stack(known: InProgram) -> tuple[str, ...]:

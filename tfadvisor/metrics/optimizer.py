@@ -8,7 +8,7 @@ from tfadvisor.metrics.layers import (
     ComputedOp,
     compute_fraction_of,
     compute_parts,
-    told_by_hlo,
+    known_by_hlo,
 )
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import counted_hosts
@@ -55,7 +55,7 @@ def _updates(question: Question) -> list[tuple[ComputedOp, str]]:
     found = compute_parts(question.run).parts
     if not any(one.path or one.stack for one in found):
         raise MetricAbsent("the trace does not say where ops come from")
-    hlo = told_by_hlo(question.run)
+    hlo = known_by_hlo(question.run)
     named = ((one, optimizer_of(one, hlo.get((one.name, one.module)))) for one in found)
     return [(one, name) for one, name in named if name]
 

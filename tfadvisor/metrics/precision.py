@@ -68,7 +68,7 @@ class _Kernels(msgspec.Struct, frozen=True):
 @once
 def _kernels(question: Question) -> _Kernels:
     """Of all GPUs. Raises MetricAbsent when none runs in a counted step."""
-    told = _told_by_hlo(question)
+    told = _known_by_hlo(question)
     rounds = rounds_to_tf32(gpus(question.run)[0][1].properties)
     without = _without_room(question)
 
@@ -115,7 +115,7 @@ def _kernel_time(question: Question) -> dict[str, int]:
     return time
 
 
-def _told_by_hlo(question: Question) -> dict[str, Precision]:
+def _known_by_hlo(question: Question) -> dict[str, Precision]:
     """Matrix kernel -> what its op multiplies by the trace's HLO. A kernel of several
     ops of different types is left out.
     """

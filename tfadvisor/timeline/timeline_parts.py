@@ -138,7 +138,8 @@ class DeviceOps(msgspec.Struct, frozen=True):
     TensorFlow's instance_key), -1 without one. memory: of a copy, the host memory it
     touches. launch: index into callers of the host call that launched it, -1 when none
     is linked. details: index into names of how a GPU's kernel was launched, -1 where
-    the trace does not say.
+    the trace does not say. aligned: names from here on are ops that no event bears, but
+    the place of its kernel among a program's launches tells.
     """
 
     start: Int64Array
@@ -158,6 +159,7 @@ class DeviceOps(msgspec.Struct, frozen=True):
     callers: Callers
     names: tuple[str, ...]
     program_ids: tuple[int, ...]
+    aligned: int = (1 << 31) - 1
 
     def __len__(self) -> int:
         """Number of events."""
@@ -210,8 +212,8 @@ def module_names(
     return name
 
 
-COLUMNS = DeviceOps.__struct_fields__[:-3]
-"""Those with a row an event; the last three are shared by all."""
+COLUMNS = DeviceOps.__struct_fields__[:-4]
+"""Those with a row an event; the last four are shared by all."""
 
 
 Stated: TypeAlias = Mapping[tuple[str, int | None], tuple[str, int, int]]

@@ -10,7 +10,12 @@ from collections import Counter
 import pytest
 
 from tfadvisor.printable import short_kernel
-from tfadvisor.timeline.names.kernels import Precision, kernel_kind
+from tfadvisor.timeline.names.kernels import (
+    Precision,
+    kernel_kind,
+    multiplies_type,
+    precision_of_type,
+)
 
 EIGEN = (
     "void "
@@ -661,3 +666,34 @@ def test_what_tells_instances_of_one_template_apart_stays(
     name: str, short: str
 ) -> None:
     assert short_kernel(name) == short
+
+
+@pytest.mark.parametrize(
+    ("dtype", "precision"),
+    [
+        ("f64", Precision.FP64),
+        ("f32", Precision.FP32),
+        ("f6e3m2fn", Precision.BELOW_8_BITS),
+        ("f8e4m3fn", Precision.FP8),
+        ("s32", Precision.UNKNOWN),
+    ],
+)
+def test_types_of_hlo_have_a_precision(dtype: str, precision: Precision) -> None:
+    assert precision_of_type(dtype) is precision
+
+
+@pytest.mark.parametrize(
+    ("kernel", "dtype", "may"),
+    [
+        ("sm90_xmma_gemm_f64f64_f64f64_f64_nn_n", "f64", True),
+        ("sm90_xmma_gemm_f64f64_f64f64_f64_nn_n", "f32", False),
+        ("sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n", "f32", True),
+        ("nvjet_sm90_tst_128x128_64x6_2x1_v_bz_NNT", "bf16", True),
+        ("nvjet_sm90_tst_128x128_64x6_2x1_v_bz_NNT", "f16", False),
+        ("kernel", "f16", True),
+    ],
+)
+def test_a_kernel_may_multiply_what_its_name_does_not_contradict(
+    kernel: str, dtype: str, may: bool
+) -> None:
+    assert multiplies_type(kernel, dtype) is may

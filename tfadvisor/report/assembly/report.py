@@ -261,7 +261,7 @@ def _run_info(run: RunSummary) -> RunInfo:
             for host in run.hosts
         ),
         python_calls=any(host.capture.python_tracer for host in run.hosts),
-        silent=tuple(one for host in run.hosts for one in host.capture.silent),
+        silent=tuple(model for host in run.hosts for model in host.capture.silent),
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.metrics.layers import told_by_hlo
+from tfadvisor.metrics.layers import known_by_hlo
 from tfadvisor.metrics.precision import product_kind, rounds_to_tf32
 from tfadvisor.metrics.steady import device_steps
 from tfadvisor.report.model import GpuInfo, MachineInfo, Op
@@ -76,7 +76,7 @@ def run_ops(
     ran = _ran(run, most)
     total = max(sum(one.ps for one in ran.values()), 1)
     steps = max(device_steps(run), 1)
-    known = told_by_hlo(run)
+    known = known_by_hlo(run)
     gpu = _first_gpu(run)
 
     found = []

@@ -11,7 +11,7 @@ the rest of its own run at the latest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -318,7 +318,7 @@ def with_unnamed_ops(
         "launch": unnamed.call.astype(np.int32),
     }
     order = np.argsort(np.concatenate([ops.start, unnamed.start]), kind="stable")
-    columns = {
+    columns: dict[str, Any] = {
         one: np.concatenate([getattr(ops, one), added.get(one, nothing)])[order]
         for one in COLUMNS
     }

@@ -39,7 +39,8 @@ class Launches(msgspec.Struct, frozen=True):
     kernels with a known launch. in_graphs: those launched by a CUDA or HIP graph, of
     which only the first has a launch time of its own. graphs: launches of graphs.
     linked_ps: summed length of the linked kernels. behind_ps: of those launched before
-    the device had done all that began before them, whatever the stream.
+    the device had done all that began before them, whatever the stream. aligned_ps: of
+    all whose op their place among the program's launches tells.
     """
 
     latency: Distribution
@@ -49,6 +50,7 @@ class Launches(msgspec.Struct, frozen=True):
     kernels: int
     linked_ps: int
     behind_ps: int
+    aligned_ps: int
 
 
 def launches_of(
@@ -76,6 +78,7 @@ def launches_of(
         kernels=int(chosen.sum()),
         linked_ps=int(length[linked].sum()),
         behind_ps=int(length[behind].sum()),
+        aligned_ps=int(length[chosen & (ops.op >= ops.aligned)].sum()),
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tfadvisor.arrays import constant, distinct, is_in, true_at, used
 from tfadvisor.tallies import listed
+from tfadvisor.timeline.devices.alignment import with_aligned
 from tfadvisor.timeline.devices.event_stats import first_texts_of, numbers_of, texts_of
 from tfadvisor.timeline.devices.launches import LaunchLinks, held_back
 from tfadvisor.timeline.devices.protocol import DeviceOfPlanes, Properties, RecordedHost
@@ -28,6 +29,7 @@ from tfadvisor.timeline.names.device_events import is_command_buffer
 from tfadvisor.timeline.names.program_calls import program_name, program_number
 from tfadvisor.timeline.timeline_parts import COLUMNS, Device, DeviceOps
 from tfadvisor.trace.columns import NUM_OCCURRENCES, HostTrace, Plane, StatColumn
+from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -78,6 +80,8 @@ def _device(
         ~_covers_its_body(questions, trace, ops.name, ops)
         & (ops.kind != DeviceClass.NO_WORK.value),
     )
+    if questions.kind is DeviceKind.GPU:
+        ops = with_aligned(ops, recorded.programs)
     compute = ops.covered(DeviceClass.COMPUTE)
     collective = ops.covered(DeviceClass.COLLECTIVE)
     transfer = ops.covered(*COPIES)

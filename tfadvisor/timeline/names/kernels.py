@@ -80,6 +80,11 @@ _SUMS_OF_PARTS = """
     splitkreduce splitk_reduce reducesplitk postgsu reduce_wgrad nhwc_reduction_kernel
     splitkv_combine fwdcombine
 """.split()
+_PREPARING = """
+    computeoffsets nchwtonhwc im2col dot_do_o ograddoto bwdpreprocess prepare_
+    addpadding init_device
+""".split()
+_FINISHING = "nhwctonchw convert_dq convertdq reduction::".split()
 _TENSOR_CORES = """
     tensorop gmma hmma imma wmma mma_sync tcgen05 umma:: sm100_mma warpspecialized
     flashattentionforwardsm flashattentionbackwardsm qk_int marlin< flash_fwd flash_bwd
@@ -139,6 +144,51 @@ _ATTENTION = ("attention", "attn", "fmha", "sdpa", "mha_fwd", "mha_bwd", "qk_int
 def is_attention(name: str) -> bool:
     """Whether a kernel does both products of an attention and what lies between."""
     return _holds_any(name.lower(), _ATTENTION)
+
+
+_OF_LIBRARY = re.compile(
+    r"::|<|^(?:void |nvjet_|cudnn|cublas|cutlass|cask|sm\d+_|(?:volta|turing|ampere)_"
+    r"|Cijk_|gemv|splitK|miopen|_Z)",
+    re.IGNORECASE,
+)
+
+
+def is_of_library(name: str) -> bool:
+    """Whether a kernel is a library's, cuBLAS' or cuDNN's, by how its name is made."""
+    return _OF_LIBRARY.search(name) is not None
+
+
+def multiplies_type(name: str, dtype: str) -> bool:
+    """Whether a kernel may multiply what HLO calls by this type, as far as its name
+    and the type show: TF32 is f32 there.
+    """
+    found = kernel_kind(name).precision
+    wanted = precision_of_type(dtype)
+    if Precision.UNKNOWN in (found, wanted) or found is Precision.BITS16:
+        return True
+    return found is wanted or (found is Precision.TF32 and wanted is Precision.FP32)
+
+
+class Side(Enum):
+    """Where a library's kernel works for a product: a call launches several."""
+
+    BEFORE = "before"
+    """It prepares operands."""
+    PRODUCT = "product"
+    """It multiplies."""
+    BEHIND = "behind"
+    """It puts results together."""
+    UNKNOWN = "unknown"
+
+
+def side_of_product(name: str) -> Side:
+    """By the kernel's name."""
+    lower = name.lower()
+    if _holds_any(lower, _PREPARING):
+        return Side.BEFORE
+    if _holds_any(lower, _SUMS_OF_PARTS) or _holds_any(lower, _FINISHING):
+        return Side.BEHIND
+    return Side.PRODUCT if _is_matrix(lower) else Side.UNKNOWN
 
 
 def kernel_kind(name: str) -> KernelKind:
@@ -453,8 +503,10 @@ def precision_of_type(dtype: str) -> Precision:
     """Of what HLO calls `bf16` or `f8e4m3fn`; UNKNOWN for types without arithmetic of
     their own.
     """
+    if dtype in _HLO_TYPES:
+        return _HLO_TYPES[dtype]
     if dtype.startswith("f8"):
         return Precision.FP8
     if dtype.startswith(("f4", "f6")):
         return Precision.BELOW_8_BITS
-    return _HLO_TYPES.get(dtype, Precision.UNKNOWN)
+    return Precision.UNKNOWN
