@@ -18,7 +18,7 @@ import numpy as np
 
 from tfadvisor.arrays import constant, distinct, group_spans, is_in, ranks, true_at
 from tfadvisor.timeline.devices.event_stats import value_at
-from tfadvisor.timeline.host.dispatches import calls_of_module, calls_that_execute
+from tfadvisor.timeline.host.dispatches import calls_of_modules, calls_that_execute
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference, union
 from tfadvisor.timeline.names import stats
@@ -31,6 +31,7 @@ from tfadvisor.timeline.names.program_calls import (
     program_of_call,
     runs_program,
     starts_pool_work,
+    without_marks,
 )
 from tfadvisor.timeline.timeline_parts import COLUMNS, DeviceOps
 from tfadvisor.trace.columns import HostTrace
@@ -215,19 +216,23 @@ def calls_of_runs(
     start = threads.start[positions]
     end = threads.end[positions]
     launch = np.full(len(positions), -1, np.int32)
-    for one in distinct(module[(module >= 0) & (run >= 0)]).tolist():
-        mine = true_at((module == one) & (run >= 0))
+    calls_of = calls_of_modules(threads)
+    known = true_at((module >= 0) & (run >= 0))
+    known = known[np.argsort(module[known], kind="stable")]
+    first = true_at(np.diff(module[known], prepend=-1))
+    for mine in np.split(known, first[1:]) if len(known) else ():
         inverse = ranks(run[mine])
         begins, ends = group_spans(inverse, start[mine], end[mine])
         order = np.argsort(begins, kind="stable")
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
-        calls = calls_of_module(threads, names[one])
+        name = without_marks(names[int(module[mine[0]])])
+        calls = calls_of.get(name, mine[:0])
         early = runs_before_calls(threads.start[calls], begins[order], ends[order])
         if early is not None:
             call = rank[inverse] - early
-            known = (call >= 0) & (call < len(calls))
-            launch[mine[known]] = calls[call[known]]
+            called = (call >= 0) & (call < len(calls))
+            launch[mine[called]] = calls[call[called]]
     return launch
 
 

@@ -4,6 +4,8 @@ them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -35,12 +37,13 @@ from tfadvisor.timeline.names.host_events import (
     op_type,
 )
 from tfadvisor.timeline.names.program_calls import (
-    calls_module,
     executes,
     is_jitted,
     jitted_function,
+    module_of_call,
     names_what_it_dispatches,
     runs_program,
+    without_marks,
 )
 from tfadvisor.timeline.timeline_parts import Steps
 from tfadvisor.timeline.windows import in_counted_steps
@@ -59,28 +62,43 @@ be compiled.
 """
 
 
-class _CallsModule(msgspec.Struct, frozen=True):
-    """The question whether a name is that of a call of the jitted function that XLA
-    compiled to this module.
+@lru_cache(maxsize=4)  # the hosts of a run mostly have the same names
+def _modules_called(names: tuple[str, ...]) -> tuple[Int64Array, tuple[str, ...]]:
+    """(which of the modules a call of each name runs, -1 for none; the modules)."""
+    modules: dict[str, int] = {}
+    of_name = np.full(len(names), -1)
+    for row, module in enumerate(map(module_of_call, names)):
+        if module is not None:
+            of_name[row] = modules.setdefault(without_marks(module), len(modules))
+    return of_name, tuple(modules)
+
+
+def calls_of_modules(threads: Threads) -> Mapping[str, Int64Array]:
+    """Positions of the outermost calls of the jitted function that XLA compiled to each
+    module, in order of time. Modules as `without_marks` has them.
     """
+    of_name, modules = _modules_called(threads.names)
+    positions = true_at((of_name >= 0)[threads.row]) if modules else np.empty(0, int)
+    module = of_name[threads.row[positions]]
+    order = np.argsort(module, kind="stable")
+    bounds = np.searchsorted(module[order], np.arange(len(modules) + 1)).tolist()
+    return {
+        name: _outermost_of_threads(threads, positions[order[lo:hi]])
+        for name, lo, hi in zip(modules, bounds, bounds[1:], strict=False)
+    }
 
-    module: str
 
-    def __call__(self, name: str) -> bool:
-        return calls_module(name, self.module)
+def _outermost_of_threads(threads: Threads, calls: Int64Array) -> Int64Array:
+    thread = threads.thread_of(calls)
+    found = [outermost(threads, calls[thread == index]) for index in distinct(thread)]
+    joined = np.concatenate(found) if found else calls
+    return joined[np.argsort(threads.start[joined], kind="stable")]
 
 
 def calls_of_module(threads: Threads, module: str) -> Int64Array:
-    """Positions of the outermost calls of the jitted function that XLA compiled to this
-    module, in order of time.
-    """
-    calls = threads.named(_CallsModule(module))
-    found = [
-        outermost(threads, calls[threads.thread_of(calls) == one])
-        for one in distinct(threads.thread_of(calls))
-    ]
-    joined = np.concatenate(found) if found else calls
-    return joined[np.argsort(threads.start[joined], kind="stable")]
+    """Those of one module."""
+    none = np.empty(0, np.int64)
+    return calls_of_modules(threads).get(without_marks(module), none)
 
 
 def dispatches(threads: Threads, thread: Thread) -> Int64Array:

@@ -106,7 +106,12 @@ def calls_module(name: str, module: str) -> bool:
     underscores before them: `jit___call`.
     """
     called = module_of_call(name)
-    return called is not None and called.rstrip("_") == module.rstrip("_")
+    return called is not None and without_marks(called) == without_marks(module)
+
+
+def without_marks(module: str) -> str:
+    """A module's name without the underscores at its end."""
+    return module.rstrip("_")
 
 
 def program_of_call(name: str) -> str:
