@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import is_in, true_at
+from tfadvisor.arrays import blocks, is_in, true_at
 from tfadvisor.errors import TraceError
 from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.attribution.exclusive import exclusive_time
@@ -18,7 +18,7 @@ from tfadvisor.timeline.intervals import Int64Array, Intervals, difference, inte
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.timeline.names.collective_events import CollectiveKind, collective_of
 from tfadvisor.timeline.names.device_events import instruction_name
-from tfadvisor.timeline.sweeps import alike
+from tfadvisor.timeline.sweeps import alike, reached
 from tfadvisor.timeline.timeline_parts import Device, DeviceOps, module_names
 from tfadvisor.vocabulary import TimeClass
 
@@ -132,10 +132,12 @@ def queued_work(device: Device, kind: TimeClass, instants: Intervals) -> list[Sp
     ops = device.ops
     if not len(ops) or not len(instants):
         return []
-    following = np.searchsorted(ops.start, instants.ends)
-    event = np.minimum(following, len(ops) - 1)
-    module = ops.module[event]
-    row = np.where(module >= 0, module, ops.name[event]).astype(np.int32)
+    row = np.empty(len(instants), np.int32)
+    for part in blocks(len(instants)):
+        following = reached(ops.start, instants.ends[part] - 1)
+        event = np.minimum(following, len(ops) - 1)
+        module = ops.module[event]
+        row[part] = np.where(module >= 0, module, ops.name[event])
     length = instants.ends - instants.starts
     last, total = _summed((row,), length)
     activity = QUEUED if kind is TimeClass.IDLE else "launched, not begun"

@@ -28,16 +28,13 @@ def exclusive_time(
     the one that began last. Where n streams work at once each gets the n-th part of the
     instant. Streams whose events cross count as one stream an event.
     """
-    spent = np.zeros(len(start), np.int64)
-    mine = true_at(instants.within(start, end) > 0)
+    spent = instants.within(start, end)
+    if (start[1:] >= end[:-1]).all():
+        return spent
+    mine = true_at(spent > 0)
+    spent[mine] = 0
     if not len(mine):
         return spent
-    start = start[mine]
-    end = end[mine]
-    stream = stream[mine]
-    if (start[1:] >= end[:-1]).all():
-        spent[mine] = instants.within(start, end)
-        return spent
-    lo, hi, who = own_stretches(start, end, stream)
+    lo, hi, who = own_stretches(start[mine], end[mine], stream[mine])
     np.add.at(spent, mine[who], shared(lo, hi, instants.starts, instants.ends))
     return spent

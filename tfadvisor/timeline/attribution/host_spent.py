@@ -71,7 +71,7 @@ included.
 _WAITING = frozenset((HostClass.WAIT, HostClass.GET_NEXT))
 Others = Callable[[], Iterable[Chains]]
 """Gives what each thread but the driving one does."""
-_Chosen = tuple[Chains, Int64Array]
+_Chosen = tuple[Chains, BoolArray]
 """A thread, and some of its stretches."""
 _Place = tuple[str, int, str]
 """(file, line, function)."""
@@ -247,8 +247,8 @@ class HostWork:
         found = []
         for thread in self._others():
             says = self._names.telling[thread.leaf] == telling
-            mine = thread.at_stretches(_works(kind, thread, self._names) & says)
-            found.append((thread, true_at(mine)))
+            works = _works(kind, thread, self._names)
+            found.append((thread, thread.at_stretches(works & says)))
         self._workers[kind, telling] = found
         return found
 
@@ -273,11 +273,11 @@ class HostWork:
         tally(who, event, ps, given.spent, given.count, seen, 1 << kind)
 
 
-def _met(thread: Chains, chosen: Int64Array, instants: Intervals) -> Int64Array:
+def _met(thread: Chains, chosen: BoolArray, instants: Intervals) -> Int64Array:
     """Those of the chosen stretches that have a part in the instants."""
-    inside = instants.within(thread.lo[chosen], thread.hi[chosen]) > 0
-    met: Int64Array = chosen[inside]
-    return met
+    if not chosen.any():
+        return true_at(chosen)
+    return true_at(chosen & (instants.within(thread.lo, thread.hi) > 0))
 
 
 def _with_line(entry: Spent, lines: dict[_Place, int]) -> Spent:

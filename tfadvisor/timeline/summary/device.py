@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, is_in, ranks, true_at
+from tfadvisor.arrays import distinct, is_in, true_at
 from tfadvisor.memory_limits import give_back
 from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.devices.collective_calls import (
@@ -244,14 +244,12 @@ def _in_turn(ops: DeviceOps) -> float:
     kernels = is_in(ops.kind, (DeviceClass.COMPUTE, DeviceClass.COLLECTIVE)) & (
         ops.end > ops.start
     )
-    start = ops.start[kernels]
-    end = ops.end[kernels]
-    stream = ops.stream[kernels]
-    if (stream == stream[:1]).all() or (
-        start[1:] < np.maximum.accumulate(end)[:-1]
-    ).any():
+    mine = slice(None) if kernels.all() else kernels
+    start, end, stream = ops.start[mine], ops.end[mine], ops.stream[mine]
+    if (stream == stream[:1]).all() or (start[1:] < end[:-1]).any():
         return 0.0
-    time = np.bincount(ranks(stream), end - start)
+    column = np.ascontiguousarray(ops.stream, np.int32)
+    _, _, time, _ = alike((column,), ops.start, ops.end, kernels.view(np.uint8), 0)
     return float(1 - time.max() / time.sum())
 
 
