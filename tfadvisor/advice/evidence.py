@@ -64,6 +64,12 @@ class Evidence(msgspec.Struct, frozen=True):
         """What is no step of the run, the largest first."""
         return outside_of(self.account, self.measured)
 
+    def most(self, category: str) -> float:
+        """The share of the step that a finding of a category can save at most."""
+        return (
+            1.0 if self.measured is None else self.measured.at_most.get(category, 1.0)
+        )
+
     def won(self, rule: str) -> Tried | None:
         """A fix of the rule's finding that was measured to help; None without one."""
         tried = self.tried.get(rule)

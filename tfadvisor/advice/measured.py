@@ -122,12 +122,9 @@ def _location(place: str) -> Location:
     return Location(file, int(line), "")
 
 
-def bounded(
-    saving: Saving | None, category: str, measured: Measured | None
-) -> Saving | None:
+def bounded(saving: Saving | None, most: float) -> Saving | None:
     """What is foreseen of the input is no more than what it was measured to cost."""
-    most = None if measured is None else measured.at_most.get(category)
-    if saving is None or most is None or saving.high <= most:
+    if saving is None or saving.high <= most:
         return saving
 
     basis = (

@@ -8,7 +8,7 @@ known beside it. Nothing changes a finding afterwards.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 
 import msgspec
@@ -34,7 +34,7 @@ from tfadvisor.advice.judging.conditions import fill
 from tfadvisor.advice.judging.judge_rules import Fired, broken_by
 from tfadvisor.advice.judging.judged import Judged, is_few, is_guessed
 from tfadvisor.advice.loading.rule import Rule
-from tfadvisor.advice.measured import Measured, bounded, measured_finding
+from tfadvisor.advice.measured import bounded, measured_finding
 from tfadvisor.advice.outside import OUTSIDE
 from tfadvisor.advice.savings import LARGE, Calibration, Foreseen, foresee, plan_of
 from tfadvisor.metrics.registry import Metrics
@@ -91,8 +91,12 @@ def ranked(
             findings.append(_finding(one, metrics, evidence))
         except Exception as error:
             broken.append(broken_by(one.judged.rule, error))
-    led = _with_measured(_led_by(cause, findings, metrics), evidence.measured)
-    placed = _with_outside(led, evidence)
+    placed = _led_by(cause, findings, metrics)
+    for part in _measured_parts(evidence):
+        placed = _inserted(placed, part, lambda other: other.size)
+    for part in evidence.outside:
+        found = part.finding(severity_of(part.share))
+        placed = _inserted(placed, found, lambda other: _of_run(other, evidence))
     return Ranking(
         findings=placed,
         plan=plan_of(placed),
@@ -114,7 +118,17 @@ def shared(
         if evidence.why_ignored(one.rule.id) is None
     ]
     by_size = _in_order(heard, evidence, lambda one: one.own.high)
-    return shared_out(by_size, metrics)
+    proven = {one.rule.id for one in by_size if _is_proven(one, evidence)}
+    return shared_out(by_size, metrics, proven)
+
+
+def _is_proven(one: Judged, evidence: Evidence) -> bool:
+    """Whether it was seen in this trace or measured, so that what others say of the
+    same time takes none from it.
+    """
+    if evidence.won(one.rule.id) is not None:
+        return True
+    return one.rule.proof == "shown" and not one.rule.is_preview
 
 
 # What is known beside the trace.
@@ -163,7 +177,7 @@ def _in_order(
     def key(one: Judged) -> tuple[int, bool, float, float, float, int, str]:
         won = evidence.won(one.rule.id)
         size = measure(one) if won is None else won.high
-        severity = -severity_alone(one).rank
+        size = min(size, evidence.most(one.rule.category))
         own = one.own
         return (
             _kind(one.rule, won),
@@ -171,7 +185,7 @@ def _in_order(
             -size,
             -own.high,
             -own.low,
-            severity,
+            -severity(one).rank,
             one.rule.id,
         )
 
@@ -239,7 +253,7 @@ def severity_of(size: float) -> Severity:
     return Severity.INFO
 
 
-def _severity(
+def severity(
     one: Judged, won: Tried | None = None, steps_of_run: float = 1.0
 ) -> Severity:
     """By its share of the run alone: how sure it is stands beside it. What only a
@@ -261,11 +275,6 @@ def _severity(
     return reached
 
 
-def severity_alone(one: Judged) -> Severity:
-    """Of a finding that nothing else takes time from."""
-    return _severity(one)
-
-
 def _lower(one: Severity, other: Severity) -> Severity:
     return min(one, other, key=lambda severity: severity.rank)
 
@@ -281,11 +290,11 @@ def _finding(found: Foreseen, metrics: Metrics, evidence: Evidence) -> Finding:
     return Finding(
         rule_id=rule.id,
         category=rule.category,
-        severity=_severity(one, won, evidence.steps_of_run),
+        severity=severity(one, won, evidence.steps_of_run),
         title=fill(rule.title, metrics),
         summary=f"{fill(rule.summary, metrics)} {one.left_out}".rstrip(),
         evidence=tuple(seen for seen in evidence_of if seen is not None),
-        saving=bounded(_printed(found, won), rule.category, evidence.measured),
+        saving=bounded(_printed(found, won), evidence.most(rule.category)),
         fixes=one.fixes,
         locations=locations_of(one, metrics),
         source=rule.source,
@@ -317,7 +326,7 @@ def _printed(found: Foreseen, won: Tried | None) -> Saving | None:
     saving = found.saving
     if saving is None or saving.high <= 0:
         return None
-    is_minor = severity_alone(found.judged).rank <= Severity.LOW.rank
+    is_minor = severity(found.judged).rank <= Severity.LOW.rank
     if is_minor and saving.high >= LARGE:
         return None
     return saving
@@ -351,39 +360,28 @@ def _location(name: str, metrics: Metrics) -> Location | None:
     )
 
 
-# What was measured of this program's parts.
+# What no rule found.
 
 
-def _with_measured(
-    findings: tuple[Finding, ...], measured: Measured | None
+def _inserted(
+    findings: tuple[Finding, ...], new: Finding, size: Callable[[Finding], float]
 ) -> tuple[Finding, ...]:
-    """What costs something comes before what was foreseen to save as much."""
-    if measured is None or not measured.parts:
-        return findings
-    own = [
-        measured_finding(part, measured.step_ms, severity_of) for part in measured.parts
-    ]
-    return tuple(sorted((*own, *findings), key=_by_saving))
+    """Before what is no larger than it."""
+    rows = (
+        row
+        for row, other in enumerate(findings)
+        if other.is_question or size(other) <= size(new)
+    )
+    at = next(rows, len(findings))
+    return (*findings[:at], new, *findings[at:])
 
 
-def _by_saving(one: Finding) -> tuple[bool, float, bool, float]:
-    return one.is_question, -round(one.saves, 1), one.proof != "measured", -one.saves
-
-
-# What is no step.
-
-
-def _with_outside(
-    findings: tuple[Finding, ...], evidence: Evidence
-) -> tuple[Finding, ...]:
-    """Each before what takes a smaller share of the run."""
-    placed = list(findings)
-    for one in evidence.outside:
-        found = one.finding(severity_of(one.share))
-        sizes = [_of_run(other, evidence) for other in placed]
-        at = next((row for row, size in enumerate(sizes) if size < one.share), None)
-        placed.insert(len(placed) if at is None else at, found)
-    return tuple(placed)
+def _measured_parts(evidence: Evidence) -> Iterator[Finding]:
+    """Parts of this program that experiments took out."""
+    measured = evidence.measured
+    if measured is not None:
+        for part in measured.parts:
+            yield measured_finding(part, measured.step_ms, severity_of)
 
 
 def _of_run(one: Finding, evidence: Evidence) -> float:

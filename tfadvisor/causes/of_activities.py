@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 
 import numpy as np
@@ -37,7 +38,19 @@ Key = tuple[TimeClass, str]
 def causes_of(run: RunSummary, source: ProgramSource | None = None) -> dict[Key, Cause]:
     """By class and activity. Of several hosts the one that has most of it speaks.
     source: the program's files, where they are given.
+
+    A report asks often about one run, so the answer to the last one is kept.
     """
+    if not _held or _held[0][0]() is not run:
+        _held[:] = [(weakref.ref(run), _untied(run))]
+    causes = _held[0][1]
+    return causes if source is None else _tied(causes, run, source)
+
+
+_held: list[tuple[weakref.ref[RunSummary], dict[Key, Cause]]] = []
+
+
+def _untied(run: RunSummary) -> dict[Key, Cause]:
     found: dict[Key, tuple[int, Cause]] = {}
     for host in run.hosts:
         counted = _as_bits(host.steps)
@@ -45,8 +58,7 @@ def causes_of(run: RunSummary, source: ProgramSource | None = None) -> dict[Key,
             ps = sum(part.ps for part in parts)
             if key not in found or ps > found[key][0]:
                 found[key] = ps, _cause(parts, host.steps, counted)
-    causes = {key: cause for key, (_, cause) in found.items()}
-    return causes if source is None else _tied(causes, run, source)
+    return {key: cause for key, (_, cause) in found.items()}
 
 
 def _tied(

@@ -16,7 +16,9 @@ from tfadvisor.metrics.steady import (
     share,
     spent,
 )
+from tfadvisor.program.arguments_differ import Differing
 from tfadvisor.tallies import added_up
+from tfadvisor.timeline.host.compiles import Compiled
 from tfadvisor.timeline.host.host_costs import HostCost
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.names.classes import DeviceClass
@@ -359,27 +361,54 @@ def retraces_in_steady_state(question: Question) -> float:
     )
 
 
+def _recompiled(question: Question) -> Compiled:
+    """What takes most of the time. Raises MetricAbsent where nothing compiles."""
+    found = [one for host in question.run.hosts for one in host.evidence.compiles]
+    if not found:
+        raise MetricAbsent("nothing is compiled in a counted step")
+    return max(found, key=lambda one: one.compile_ps)
+
+
+def _recompiled_arguments(question: Question) -> Differing:
+    arguments = _recompiled(question).arguments
+    if arguments is None:
+        raise MetricAbsent("the trace does not hold two programs of the function")
+    return arguments
+
+
 @fact
 def recompiled_function(question: Question) -> str:
     """The function whose compilation takes most of the counted steps' time:
     `train_step`.
     """
-    found = [one for host in question.run.hosts for one in host.evidence.compiles]
-    if not found:
-        raise MetricAbsent("nothing is compiled in a counted step")
-    return max(found, key=lambda one: one.compile_ps).function
+    return _recompiled(question).function
 
 
 @fact
 def recompiled_arguments(question: Question) -> str:
-    """Whether the programs of that function take arrays of the same types and
-    dimensions: same or differ. The same means that a Python value changed, or that the
-    function itself is made anew.
+    """How the arguments of that function's programs differ: rows (only the sizes of
+    first axes), lengths (sizes of other axes too), differ (types, or how many there
+    are) or same. The same means that a Python value changed, or that the function
+    itself is made anew.
     """
-    found = [one for host in question.run.hosts for one in host.evidence.compiles]
-    if not found:
-        raise MetricAbsent("nothing is compiled in a counted step")
-    same = max(found, key=lambda one: one.compile_ps).same_arguments
-    if same is None:
-        raise MetricAbsent("the trace does not hold two programs of the function")
-    return "same" if same else "differ"
+    return _recompiled_arguments(question).how
+
+
+@fact
+def recompiled_difference(question: Question) -> str:
+    """Which sizes of that function's arguments differ: `axis 0 of x has 96 or 40`."""
+    words = _recompiled_arguments(question).words
+    if not words:
+        raise MetricAbsent("its programs take arrays of the same sizes")
+    return words
+
+
+@metric(
+    unit=Unit.COUNT,
+    better=Better.LESS,
+)
+def recompiled_sizes(question: Question) -> float:
+    """How many sizes that axis has among the first programs of the function. Two mean
+    one odd batch, such as the last of an epoch.
+    """
+    return float(len(_recompiled_arguments(question).sizes))

@@ -17,6 +17,10 @@ from tfadvisor.vocabulary import TimeClass
 HOST = TimeClass.HOST
 
 
+class Run(SimpleNamespace):
+    """One that others may refer to weakly, as a run's summary is."""
+
+
 def part(
     doing: Doing, ms: int, *, by: str = "x", count: int = 0, steps: int = 1
 ) -> Inside:
@@ -30,7 +34,7 @@ def run(*parts: Inside, steps: int = 4, warm: int = 0) -> Any:
         evidence=SimpleNamespace(inside=parts),
         steps=SimpleNamespace(steady=lambda: steady, source=StepSource.MARKER),
     )
-    return SimpleNamespace(hosts=[host])
+    return Run(hosts=[host])
 
 
 def test_it_is_what_most_of_the_time_lies_in() -> None:
@@ -95,6 +99,15 @@ def test_ops_are_counted_together_and_the_first_are_named() -> None:
 def test_the_host_that_has_most_of_it_speaks() -> None:
     first = run(part(Doing.SAVING, 1)).hosts
     second = run(part(Doing.SLEEPING, 9)).hosts
-    (cause,) = causes_of(SimpleNamespace(hosts=[*first, *second])).values()
+    (cause,) = causes_of(Run(hosts=[*first, *second])).values()
 
     assert cause.does[0].what == "sleeping"
+
+
+def test_the_causes_of_one_run_are_found_once() -> None:
+    """Asked twice it is the same answer; of another run it is another."""
+    first, second = run(part(Doing.SAVING, 5)), run(part(Doing.LOCKS, 5))
+
+    assert causes_of(first) is causes_of(first)
+    assert causes_of(second) is not causes_of(first)
+    assert [one.slug for one in causes_of(first)[HOST, "work"].does] == ["saving"]

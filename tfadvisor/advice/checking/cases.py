@@ -16,7 +16,7 @@ from tfadvisor.advice.judging.judged import Judged
 from tfadvisor.advice.loading.catalogue import checked, in_its_folder, is_rule
 from tfadvisor.advice.loading.rule import Rule, refused
 from tfadvisor.advice.loading.yaml_marks import Marked, load, read_rule_file
-from tfadvisor.advice.ranking import finding_alone, severity_alone
+from tfadvisor.advice.ranking import finding_alone, severity
 from tfadvisor.errors import RuleError
 from tfadvisor.metrics.registry import (
     Measured,
@@ -157,9 +157,9 @@ def run_case(
         return f"{where}: expected {case.expect}, got {got}{why}"
     if not isinstance(outcome, Judged):
         return None
-    severity = severity_alone(outcome).value
-    if case.severity is not None and severity != case.severity:
-        return f"{where}: expected severity {case.severity}, got {severity}"
+    got = severity(outcome).value
+    if case.severity is not None and got != case.severity:
+        return f"{where}: expected severity {case.severity}, got {got}"
     return _misspoken(finding_alone(outcome, given), case, where)
 
 

@@ -9,7 +9,7 @@ than the step holds of each class.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -26,7 +26,7 @@ _NOTHING = 0.01
 those above it do not.
 """
 LESS_IS_LEFT = (
-    "Findings above take part of the same time: less of it is left to this one."
+    "Other findings take part of the same time: less of it is left to this one."
 )
 
 
@@ -52,26 +52,31 @@ class SharedOut(msgspec.Struct, frozen=True):
     spent: tuple[NotApplicable, ...]
 
 
-def shared_out(judged: Sequence[Judged], metrics: Metrics) -> SharedOut:
+def shared_out(
+    judged: Sequence[Judged], metrics: Metrics, proven: Collection[str] | None = None
+) -> SharedOut:
     """Each with its saving cut to what those before it leave. It then claims the
     classes that it takes time from, and no others.
 
-    Questions take none, and are not asked about time that others have taken. Where the
-    step's time is not known by class, all stay as they are.
+    proven: ids of the rules that draw first, None for all. Questions take no time, and
+    are not asked about time that others have taken. Where the step's time is not known
+    by class, all stay as they are.
     """
     if metrics.value(TimeClass.COMPUTE.metric) is None:
         return SharedOut(tuple(judged), ())
     left = {one.label: metrics.value(one.metric) or 0.0 for one in TimeClass}
-    kept: list[Judged] = []
-    spent: list[NotApplicable] = []
-    for one in judged:
-        cut = _cut(one, left)
-        if cut is None:
-            reason = "the findings above it save the same time"
-            spent.append(NotApplicable(one.rule.id, reason))
-        else:
-            kept.append(cut)
-    return SharedOut(tuple(kept), tuple(spent))
+    first = [one for one in judged if proven is None or one.rule.id in proven]
+    rest = [one for one in judged if proven is not None and one.rule.id not in proven]
+    cut = {one.rule.id: _cut(one, left) for one in (*first, *rest)}
+    reason = "other findings save the same time"
+    return SharedOut(
+        tuple(one for one in map(cut.get, _ids(judged)) if one is not None),
+        tuple(NotApplicable(rule, reason) for rule in _ids(judged) if not cut[rule]),
+    )
+
+
+def _ids(judged: Sequence[Judged]) -> list[str]:
+    return [one.rule.id for one in judged]
 
 
 def _cut(one: Judged, left: dict[str, float]) -> Judged | None:

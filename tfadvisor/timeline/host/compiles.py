@@ -11,6 +11,7 @@ import numpy as np
 
 from tfadvisor.arrays import distinct
 from tfadvisor.errors import TraceError
+from tfadvisor.program.arguments_differ import Differing, differing
 from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Intervals, intersection
@@ -35,14 +36,14 @@ class Compiled(msgspec.Struct, frozen=True):
     """A function compiled during the counted steps: how often, and the time that took,
     ps.
 
-    same_arguments: whether its programs take arrays of the same types and dimensions,
-    None where the trace does not hold two of them.
+    arguments: how those of its programs differ, None where the trace does not hold two
+    of them.
     """
 
     function: str
     times: int
     compile_ps: int
-    same_arguments: bool | None = None
+    arguments: Differing | None = None
 
 
 def compiled_in_steps(
@@ -91,32 +92,28 @@ def compiled_in_steps(
         mine = threads.row[calls] == row
         function = jitted_function(threads.names[row])
         function = threads.names[row] if function is None else function
-        same = _same_arguments(threads.names[row], programs)
-        found.append(Compiled(function, int(mine.sum()), int(spent[mine].sum()), same))
+        found.append(
+            Compiled(
+                function,
+                int(mine.sum()),
+                int(spent[mine].sum()),
+                _differing(threads.names[row], programs),
+            )
+        )
     return tuple(sorted(found, key=lambda one: -one.compile_ps))
 
 
-def _same_arguments(call: str, programs: Modules) -> bool | None:
-    """Whether the first programs of a jitted function take the same arguments, None
-    where fewer than two can be read.
+def _differing(call: str, programs: Modules) -> Differing | None:
+    """How the arguments of a jitted function's first programs differ, None where fewer
+    than two can be read.
     """
-    keys = [key for key in programs.keys if calls_module(call, key.name)][
-        :_MOST_PROGRAMS
-    ]
+    keys = [key for key in programs.keys if calls_module(call, key.name)]
     if len(keys) < 2:
         return None
     try:
-        taken = {
-            tuple(
-                (leaf.dtype, leaf.dims)
-                for one in programs.open(key).entry.parameters()
-                for leaf in one.shape.leaves()
-            )
-            for key in keys
-        }
+        return differing([programs.open(key) for key in keys[:_MOST_PROGRAMS]])
     except TraceError:
         return None
-    return len(taken) == 1
 
 
 # Which libraries a program is written with, as far as names in its trace prove it.

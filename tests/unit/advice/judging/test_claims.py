@@ -15,7 +15,7 @@ from tfadvisor.advice.judging.claims import (
 from tfadvisor.advice.judging.judge_rules import run_rules
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.advice.loading.rule import Rule, SavingRule
-from tfadvisor.advice.ranking import ranked, severity_alone
+from tfadvisor.advice.ranking import ranked, severity
 from tfadvisor.advice.savings import calibration
 from tfadvisor.metrics.registry import (
     Measured,
@@ -83,8 +83,8 @@ def test_the_second_gets_what_the_first_leaves() -> None:
         pytest.approx(0.16),
     )
     assert second.caveat == LESS_IS_LEFT
-    assert severity_alone(first) is Severity.HIGH
-    assert severity_alone(second) is Severity.MEDIUM
+    assert severity(first) is Severity.HIGH
+    assert severity(second) is Severity.MEDIUM
 
 
 def test_the_one_that_saves_most_comes_first_whatever_the_order_of_rules() -> None:
@@ -112,7 +112,7 @@ def test_a_finding_of_which_nothing_is_left_gives_way_with_the_reason() -> None:
 
     assert [one.rule.id for one in outcomes.kept] == ["first"]
     assert [
-        (one.rule_id, "findings above" in one.reason) for one in outcomes.spent
+        (one.rule_id, "other findings" in one.reason) for one in outcomes.spent
     ] == [("second", True)]
 
 
@@ -413,3 +413,18 @@ def test_a_finding_that_saves_nothing_is_still_about_its_classes() -> None:
     )
 
     assert claims_of(run(rule, **HOST)) == [("launch", "host", "idle")]
+
+
+def test_what_is_not_proven_takes_nothing_from_what_is_shown() -> None:
+    """Of 40% host time a documented rule would take 32 and stands first; the shown one
+    keeps its 24, and 16 are left to the other.
+    """
+    metrics = made(**HOST)
+    documented = drawing("documented", "host_fraction", 0.8)
+    judged = run_rules([documented, drawing("shown", "host_fraction", 0.6)], metrics)
+
+    first, second = shared_out(judged.judged, metrics, {"shown"}).kept
+
+    assert (first.rule.id, first.own.high) == ("documented", pytest.approx(0.16))
+    assert (second.rule.id, second.own.high) == ("shown", pytest.approx(0.24))
+    assert (first.caveat, second.caveat) == (LESS_IS_LEFT, "")

@@ -1,0 +1,84 @@
+"""How the arguments of several programs of one function differ: why it compiled
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from tfadvisor.program.module import Module
+from tfadvisor.program.parameters import arguments
+from tfadvisor.program.shape import Shape
+
+SAME, ROWS, LENGTHS, OTHERWISE = "same", "rows", "lengths", "differ"
+"""Nothing differs; sizes of first axes alone; sizes of other axes; types, or how many
+arguments or axes there are.
+"""
+_MOST_NAMED = 3
+Place = tuple[int, tuple[int, ...]]
+"""Number of a parameter and the place in its tuple."""
+
+
+class Differing(msgspec.Struct, frozen=True):
+    """What tells the programs of a function apart by their arguments."""
+
+    how: str
+    """SAME, ROWS, LENGTHS or OTHERWISE."""
+    sizes: tuple[int, ...] = ()
+    """Along the axis that differs, of the first such argument: distinct, in the
+    programs' order.
+    """
+    names: tuple[str, ...] = ()
+    """Of the first such arguments, as far as the programs name them."""
+    axis: int = 0
+    """Of the first such argument."""
+
+    @property
+    def words(self) -> str:
+        """`axis 0 of x, y has 96 or 40`; "" where sizes do not differ."""
+        if not self.sizes:
+            return ""
+        of = f" of {', '.join(self.names)}" if self.names else ""
+        sizes = [str(size) for size in self.sizes]
+        return f"axis {self.axis}{of} has {', '.join(sizes[:-1])} or {sizes[-1]}"
+
+
+def differing(programs: Sequence[Module]) -> Differing:
+    """Of at least two programs. Raises TraceError for damaged bytes."""
+    taken = [_arrays(program) for program in programs]
+    first = taken[0]
+    kinds = [
+        {place: (shape.dtype, len(shape.dims)) for place, (_, shape) in one.items()}
+        for one in taken
+    ]
+    if any(kind != kinds[0] for kind in kinds):
+        return Differing(OTHERWISE)
+    found: list[tuple[Place, int]] = []
+    for place, (_, shape) in first.items():
+        for axis in range(len(shape.dims)):
+            if len(set(_sizes(taken, place, axis))) > 1:
+                found.append((place, axis))
+    if not found:
+        return Differing(SAME)
+    place, axis = next((one for one in found if one[1]), found[0])
+    named = dict.fromkeys(first[one][0] for one, _ in found if first[one][0])
+    return Differing(
+        how=LENGTHS if axis else ROWS,
+        sizes=tuple(dict.fromkeys(_sizes(taken, place, axis))),
+        names=tuple(named)[:_MOST_NAMED],
+        axis=axis,
+    )
+
+
+def _arrays(program: Module) -> Mapping[Place, tuple[str, Shape]]:
+    return {
+        (one.number, one.index): (one.name, one.shape) for one in arguments(program)
+    }
+
+
+def _sizes(
+    taken: Sequence[Mapping[Place, tuple[str, Shape]]], place: Place, axis: int
+) -> list[int]:
+    return [one[place][1].dims[axis] for one in taken]
