@@ -95,6 +95,7 @@ _FORMERLY = {
     "exposed-exchanges": ("exposed-collectives", "activations"),
     "input-slow-parallel-map": ("input-parallel-map-saturated", ""),
     "loop-of-tiny-ops": ("many-tiny-ops", "A loop inside the step"),
+    "recompiled-for-equal-sizes": ("recompilation-in-steps", "Pass what changes"),
     "recurrent-layer-ops": ("many-tiny-ops", "time steps of recurrent layers"),
 }
 """Rules that frozen answers know as a cause of another: its id, and how what it advised

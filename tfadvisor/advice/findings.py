@@ -92,6 +92,10 @@ class Fix(msgspec.Struct, frozen=True, omit_defaults=True):
     """Frameworks and versions that it is for."""
     side_effect: str
     """What it changes or costs besides, "" for nothing."""
+    cures: str | msgspec.UnsetType = msgspec.UNSET
+    """The cause that it ends, in a few words."""
+    before: str | msgspec.UnsetType = msgspec.UNSET
+    """Lines of a program with this cause, which `snippet` has after the edit."""
     patch: Patch | None = None
     """Absent unless `tfadvisor fix` made one."""
 

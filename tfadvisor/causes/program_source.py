@@ -5,7 +5,9 @@ with what, and how a call in the loop is tied to the step.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -29,6 +31,8 @@ ARGUMENT, RESULT, STEP = "argument", "result", "step"
 gives nothing that is read, or it is the step. That it does neither no source can show:
 it may change what the step reads elsewhere.
 """
+_MOST_SEARCHED = 200
+"""Files; a program of more keeps its settings in few of them."""
 Name = str
 """Of a variable, or `self.state` for an attribute."""
 
@@ -84,6 +88,17 @@ class ProgramSource:
             return spent.line
         names = with_aliases(parsed.tree, called_in(spent))
         return line_of_call(function, names) or spent.line
+
+    def mentions(self, pattern: re.Pattern[str]) -> bool:
+        """Whether a line of the first files has it before its comment."""
+        return any(pattern.search(line) for line in self._lines_of_code)
+
+    @cached_property
+    def _lines_of_code(self) -> list[str]:
+        found: list[str] = []
+        for parsed in self.files.first(_MOST_SEARCHED):
+            found += [line.partition("#")[0] for line in parsed.lines]
+        return found
 
     def witness(self, spent: Spent) -> Witness | None:
         """What the source says of the call on that line; None where it is not known."""

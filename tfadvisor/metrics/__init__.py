@@ -1,6 +1,7 @@
 """One question, one function. Importing the package registers every metric and fact."""
 
 from tfadvisor.metrics import (
+    already,  # noqa: F401
     between_dispatches,  # noqa: F401
     capture,  # noqa: F401
     collective_kinds,  # noqa: F401

@@ -412,3 +412,12 @@ def recompiled_sizes(question: Question) -> float:
     one odd batch, such as the last of an epoch.
     """
     return float(len(_recompiled_arguments(question).sizes))
+
+
+@fact
+def recompiled_axis(question: Question) -> str:
+    """The axis in which they differ, as in code: `0`."""
+    arguments = _recompiled_arguments(question)
+    if not arguments.sizes:
+        raise MetricAbsent("its programs take arrays of the same sizes")
+    return str(arguments.axis)

@@ -41,8 +41,11 @@ class Differing(msgspec.Struct, frozen=True):
         if not self.sizes:
             return ""
         of = f" of {', '.join(self.names)}" if self.names else ""
-        sizes = [str(size) for size in self.sizes]
-        return f"axis {self.axis}{of} has {', '.join(sizes[:-1])} or {sizes[-1]}"
+        sizes = [str(size) for size in self.sizes[:_MOST_NAMED]]
+        named = " or ".join(sizes)
+        if len(self.sizes) > _MOST_NAMED:
+            named = f"{', '.join(sizes)} and more sizes"
+        return f"axis {self.axis}{of} has {named}"
 
 
 def differing(programs: Sequence[Module]) -> Differing:

@@ -50,6 +50,7 @@ CAUSES = {
     "late-kernel-starts": "launch/late-starts",
     "host-thread-contention": "launch/thread-contention",
     "recompilation-in-steps": "compile/recompilation",
+    "recompiled-for-equal-sizes": "compile/recompilation",
     "small-collectives": "collective/many-small",
     **dict.fromkeys(
         (

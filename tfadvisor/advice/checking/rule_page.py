@@ -111,14 +111,20 @@ def _in_words(condition: Compare | FactIs | Known) -> str:
 
 
 def _fix_lines(fix: FixRule) -> list[str]:
+    """What it cures, when it is printed, the program before and after."""
     lines = [f"{fix.do} _({fix.valid_for})_", ""]
-    lines += [
-        "```python" if fix.kind == "code" else "```sh",
-        fix.snippet.rstrip(),
-        "```",
-    ]
-    return (
-        [*lines, "", f"Side effect: {fix.side_effect.strip()}"]
-        if fix.side_effect
-        else lines
-    )
+    if fix.cures:
+        lines += [f"Cures: {fix.cures}.", ""]
+    for word, condition in (("Needs", fix.needs), ("Never where", fix.never)):
+        if condition is not None:
+            lines += [f"{word}", "", *_condition_lines(condition, 0), ""]
+    for word, code in (("Before", fix.before), ("After", fix.snippet)):
+        if code:
+            lines += [f"{word}", "", *_code_lines(fix.kind, code), ""]
+    if fix.side_effect:
+        lines += [f"Side effect: {fix.side_effect.strip()}", ""]
+    return lines[:-1]
+
+
+def _code_lines(kind: str, code: str) -> list[str]:
+    return ["```python" if kind == "code" else "```sh", code.rstrip(), "```"]

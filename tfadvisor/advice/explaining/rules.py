@@ -38,8 +38,12 @@ def _about_rule(rule: Rule) -> tuple[Paragraph, ...]:
 
 def _about_fix(fix: FixRule) -> Iterator[Paragraph]:
     yield Paragraph(f"Fix ({fix.kind}): {fix.do}")
-    if fix.snippet:
-        yield Paragraph(fix.snippet, is_code=True)
+    if fix.cures:
+        yield Paragraph(f"Cures: {fix.cures}", indent=2)
+    for word, code in (("Before", fix.before), ("After", fix.snippet)):
+        if code:
+            yield Paragraph(f"{word}:", indent=2)
+            yield Paragraph(code, is_code=True)
     yield Paragraph(f"Valid for: {fix.valid_for}", indent=2)
     if fix.side_effect:
         yield Paragraph(f"Side effect: {fix.side_effect}", indent=2)

@@ -111,6 +111,17 @@ def names_in(condition: Condition) -> list[str]:
     return [condition.fact] if isinstance(condition, FactIs) else [condition.name]
 
 
+def without(condition: Condition | None, name: str) -> Condition | None:
+    """A condition without what it asks of a metric or fact; None for nothing left."""
+    if condition is None:
+        return None
+    if not isinstance(condition, Joined):
+        return None if names_in(condition) == [name] else condition
+    parts = [without(part, name) for part in condition.parts]
+    kept = tuple(part for part in parts if part is not None)
+    return Joined(condition.how, kept) if kept else None
+
+
 def parse_condition(marked: Marked, path: str, data: Any) -> Condition:
     """From the YAML of a rule. Raises RuleError that points at the wrong line."""
     if not isinstance(data, dict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from tfadvisor.advice.findings import Broken, Fix, NotApplicable, Saving
 from tfadvisor.advice.flags.prescribe import fit_flags
@@ -17,6 +18,7 @@ from tfadvisor.advice.judging.conditions import (
     fill,
     is_given,
     placeholders,
+    without,
 )
 from tfadvisor.advice.judging.judged import (
     NO_SAVING,
@@ -84,14 +86,11 @@ def judge(rule: Rule, metrics: Metrics) -> Judged | NotApplicable | None:
     saving = _own_saving(rule, metrics)
     if isinstance(saving, NotApplicable):
         return saving
-    fixes = tuple(_fix(fix, metrics) for fix in rule.fixes if _applies(fix, metrics))
+    fixes = _fixes(rule, metrics)
     if not fixes:
         return NotApplicable(rule.id, "none of its fixes applies to this run")
-    framework, version = (
-        _fact(metrics, "framework"),
-        _fact(metrics, "framework_version"),
-    )
-    fitted = fit_flags(fixes, framework, version)
+    version = _fact(metrics, "framework_version")
+    fitted = fit_flags(fixes, _fact(metrics, _FRAMEWORK), version)
 
     caveat = _caveat(rule, metrics)
     return Judged(
@@ -241,6 +240,41 @@ def _about_work(rule: Rule, metrics: Metrics) -> str:
     return ""
 
 
+# Its fixes.
+
+_FRAMEWORK = "framework"
+_WITH_CODE = ("tensorflow", "jax")
+"""Frameworks in whose words fixes are written."""
+_SETTINGS = ("env", "flag")
+"""Kinds of fixes that say little without the framework that reads them."""
+
+
+def _fixes(rule: Rule, metrics: Metrics) -> tuple[Fix, ...]:
+    """Those that apply. For another framework, or where nobody knows it, what to do
+    stands in words and once, since every snippet would be one of another framework.
+    """
+    if _fact(metrics, _FRAMEWORK) in _WITH_CODE:
+        every = [_fix(fix, metrics) for fix in rule.fixes if _applies(fix, metrics)]
+        return tuple(every)
+    in_words: dict[str, Fix] = {}
+    for fix in sorted(rule.fixes, key=lambda fix: fix.kind in _SETTINGS):
+        needs = without(fix.needs, _FRAMEWORK)
+        if not _applies(replace(fix, needs=needs), metrics):
+            continue
+        found = _fix(fix, metrics)
+        if needs != fix.needs:
+            found = _words_of(found)
+        in_words.setdefault(found.do, found)
+    return tuple(in_words.values())
+
+
+def _words_of(fix: Fix) -> Fix:
+    """Without code and variables, which another framework does not have."""
+    return replace(
+        fix, before=msgspec.UNSET, snippet="", env={}, valid_for="any framework"
+    )
+
+
 def _applies(fix: FixRule, metrics: Metrics) -> bool:
     """A fix is for this run when what it needs is shown, nothing that forbids it is,
     and the trace has the numbers that it is filled with.
@@ -249,7 +283,7 @@ def _applies(fix: FixRule, metrics: Metrics) -> bool:
         return False
     if fix.never is not None and evaluate(fix.never, metrics).holds:
         return False
-    texts = (fix.do, fix.snippet, fix.side_effect, *fix.env.values())
+    texts = (fix.do, fix.before, fix.snippet, fix.side_effect, *fix.env.values())
     names = (name for text in texts for name in placeholders(text))
     return all(is_given(name, metrics) for name in names)
 
@@ -262,4 +296,6 @@ def _fix(fix: FixRule, metrics: Metrics) -> Fix:
         {name: fill(value, metrics) for name, value in fix.env.items()},
         fix.valid_for,
         fill(fix.side_effect, metrics),
+        fix.cures or msgspec.UNSET,
+        fill(fix.before, metrics) or msgspec.UNSET,
     )

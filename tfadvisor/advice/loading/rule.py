@@ -53,12 +53,17 @@ class SavingRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FixRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One edit. needs: what must be shown before it is printed, None for nothing.
-    never: what forbids it where it is shown, None for nothing.
+    """One edit. cures: the cause that it ends, in a few words. before: lines of a
+    program that has this cause; snippet: the same after the edit.
+
+    needs: what must be shown before it is printed, None for nothing. never: what
+    forbids it where it is shown, None for nothing.
     """
 
     kind: str
+    cures: str = ""
     do: _Text
+    before: str = ""
     snippet: str = ""
     env: Mapping[str, str] = {}
     valid_for: _Text

@@ -250,13 +250,19 @@ def _worth(finding: Finding) -> str:
 def fix_lines(fix: Fix) -> list[str]:
     """One edit: what, the snippet, for which versions, its side effect."""
     lines = [f"**Fix** ({fix.kind}): {in_markdown(fix.do)}", ""]
+    if fix.before:
+        lines += ["Before", "", *_code_lines(fix.kind, fix.before), "After", ""]
     if fix.snippet:
-        snippet = printable(fix.snippet).rstrip("\n")
-        lines += [*_fenced(snippet, "python" if fix.kind == "code" else "sh"), ""]
-    notes = [f"Valid for: {in_markdown(fix.valid_for)}."]
+        lines += _code_lines(fix.kind, fix.snippet)
+    notes = [f"Valid for: {in_markdown(fix.valid_for)}."] if fix.valid_for else []
     if fix.side_effect:
         notes.append(f"Side effect: {in_markdown(fix.side_effect)}")
-    return [*lines, " ".join(notes), ""]
+    return [*lines, " ".join(notes), ""] if notes else lines
+
+
+def _code_lines(kind: str, code: str) -> list[str]:
+    snippet = printable(code).rstrip("\n")
+    return [*_fenced(snippet, "python" if kind == "code" else "sh"), ""]
 
 
 def _fenced(text: str, language: str) -> list[str]:

@@ -445,6 +445,9 @@ def _all_of_it(page: TextPage, finding: Finding) -> None:
     for evidence in finding.evidence:
         _paragraph(page, evidence_words(evidence), "", "seen   ")
     for fix in finding.fixes:
+        if fix.cures and fix.before:
+            _paragraph(page, one_line(fix.cures), DIM, "before ")
+            page.code(fix.before, DIM)
         _fix(page, fix)
         _paragraph(page, one_line(fix.valid_for), DIM, "valid  ")
     for one in finding.source:

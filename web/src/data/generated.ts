@@ -128,6 +128,8 @@ export interface Fix {
   env: Record<string, string>;
   valid_for: string;
   side_effect: string;
+  cures?: string;
+  before?: string;
 }
 
 /** A place in the user's program. */

@@ -142,6 +142,9 @@ export function fixBlock(fix: Fix, name: string): HTMLElement {
     { class: "fix" },
     h("h3", null, name, h("span", { class: "chip" }, fix.kind)),
     h("p", null, fix.do),
+    fix.before === undefined ? null : h("p", { class: "dim small" }, `Before: ${fix.cures ?? ""}`),
+    fix.before === undefined ? null : snippet(fix.before, `${name}, before`),
+    fix.before === undefined ? null : h("p", { class: "dim small" }, "After"),
     fix.snippet.trim() === "" ? null : snippet(fix.snippet, name),
     variables === "" ? null : snippet(variables, `${name}, environment`),
     h("p", { class: "dim small" }, ...withCode(`Valid for ${sentence(fix.valid_for)}${fix.side_effect === "" ? "" : ` Side effect: ${fix.side_effect}`}`)),
@@ -150,7 +153,7 @@ export function fixBlock(fix: Fix, name: string): HTMLElement {
 
 /** Those that the snippet does not set itself. */
 function variablesOf(fix: Fix): string {
-  return Object.entries(fix.env).map(([key, value]) => `${key}=${value}`).filter((one) => !fix.snippet.includes(one)).join(" ");
+  return Object.entries(fix.env).filter(([, value]) => !fix.snippet.includes(value)).map(([key, value]) => `${key}=${value}`).join(" ");
 }
 
 export function snippet(text: string, name: string): HTMLElement {

@@ -224,7 +224,7 @@ def test_an_error_points_at_line_and_field(
     expected = next(
         i for i, line in enumerate(text.splitlines(), 1) if line.startswith(first)
     )
-    assert expected <= caught.value.line <= expected + 7
+    assert expected <= caught.value.line <= expected + 14
     assert str(caught.value).startswith(f"some.yaml:{caught.value.line}: ")
 
 

@@ -107,7 +107,7 @@ def test_the_terminal_shows_verdict_bar_and_first_fix(report: Report) -> None:
     assert "▓" in text
     assert "1. CRITICAL  The training loop loads its own batch before each step" in text
     assert "train.py:7 in load_batch" in text
-    assert "worker_count=8" in text
+    assert "Load with several processes" in text
     assert "\x1b" not in text
 
 
