@@ -17,6 +17,7 @@ from tfadvisor.advice.judging.conditions import (
     evaluate,
     fill,
     is_given,
+    names_in,
     placeholders,
     without,
 )
@@ -257,7 +258,7 @@ def _fixes(rule: Rule, metrics: Metrics) -> tuple[Fix, ...]:
         every = [_fix(fix, metrics) for fix in rule.fixes if _applies(fix, metrics)]
         return tuple(every)
     in_words: dict[str, Fix] = {}
-    for fix in sorted(rule.fixes, key=lambda fix: fix.kind in _SETTINGS):
+    for fix in sorted(rule.fixes, key=_is_setting_of_a_framework):
         needs = without(fix.needs, _FRAMEWORK)
         if not _applies(replace(fix, needs=needs), metrics):
             continue
@@ -266,6 +267,11 @@ def _fixes(rule: Rule, metrics: Metrics) -> tuple[Fix, ...]:
             found = _words_of(found)
         in_words.setdefault(found.do, found)
     return tuple(in_words.values())
+
+
+def _is_setting_of_a_framework(fix: FixRule) -> bool:
+    needs = [] if fix.needs is None else names_in(fix.needs)
+    return fix.kind in _SETTINGS and _FRAMEWORK in needs
 
 
 def _words_of(fix: Fix) -> Fix:
