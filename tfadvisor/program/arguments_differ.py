@@ -53,8 +53,8 @@ def differing(programs: Sequence[Module]) -> Differing:
     taken = [_arrays(program) for program in programs]
     first = taken[0]
     kinds = [
-        {place: (shape.dtype, len(shape.dims)) for place, (_, shape) in one.items()}
-        for one in taken
+        {place: (shape.dtype, len(shape.dims)) for place, (_, shape) in arrays.items()}
+        for arrays in taken
     ]
     if any(kind != kinds[0] for kind in kinds):
         return Differing(OTHERWISE)
@@ -65,8 +65,8 @@ def differing(programs: Sequence[Module]) -> Differing:
                 found.append((place, axis))
     if not found:
         return Differing(SAME)
-    place, axis = next((one for one in found if one[1]), found[0])
-    named = dict.fromkeys(first[one][0] for one, _ in found if first[one][0])
+    place, axis = next((where for where in found if where[1]), found[0])
+    named = dict.fromkeys(first[where][0] for where, _ in found if first[where][0])
     return Differing(
         how=LENGTHS if axis else ROWS,
         sizes=tuple(dict.fromkeys(_sizes(taken, place, axis))),
@@ -77,11 +77,12 @@ def differing(programs: Sequence[Module]) -> Differing:
 
 def _arrays(program: Module) -> Mapping[Place, tuple[str, Shape]]:
     return {
-        (one.number, one.index): (one.name, one.shape) for one in arguments(program)
+        (argument.number, argument.index): (argument.name, argument.shape)
+        for argument in arguments(program)
     }
 
 
 def _sizes(
     taken: Sequence[Mapping[Place, tuple[str, Shape]]], place: Place, axis: int
 ) -> list[int]:
-    return [one[place][1].dims[axis] for one in taken]
+    return [arrays[place][1].dims[axis] for arrays in taken]

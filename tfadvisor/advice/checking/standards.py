@@ -79,6 +79,6 @@ def _change(fix: FixRule) -> str:
 
 
 def _preconditions(fix: FixRule) -> set[str]:
-    given = (one for one in (fix.needs, fix.never) if one is not None)
-    named = {name for one in given for name in names_in(one)}
+    given = (fix.needs, fix.never)
+    named = {name for part in given if part is not None for name in names_in(part)}
     return named - {"framework", "framework_version"}

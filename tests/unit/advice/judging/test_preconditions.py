@@ -126,8 +126,8 @@ def preconditions(fix: FixRule) -> Iterator[Condition]:
         yield fix.needs
     never = fix.never
     forbids = never.parts if isinstance(never, Joined) and never.how == "any" else None
-    for one in forbids or filter(None, (never,)):
-        yield Joined("not", (one,))
+    for part in forbids or filter(None, (never,)):
+        yield Joined("not", (part,))
 
 
 def may_be(name: str) -> tuple[Value, ...]:
@@ -145,8 +145,8 @@ def case_of(known: Mapping[str, Value]) -> Case:
 
 def worlds(fix: FixRule) -> Iterator[dict[str, Value]]:
     """Every way in which what its conditions name may be, the rest as it is filled."""
-    conditions = [one for one in (fix.needs, fix.never) if one is not None]
-    asked = list(dict.fromkeys(n for one in conditions for n in names_in(one)))
+    given = [part for part in (fix.needs, fix.never) if part is not None]
+    asked = list(dict.fromkeys(name for part in given for name in names_in(part)))
     texts = (fix.do, fix.before, fix.snippet, fix.side_effect, *fix.env.values())
     filled = {name for text in texts for name in placeholders(text)}
     rest = {n: may_be(n)[0] if n in registered_facts() else 4.0 for n in filled}
@@ -176,7 +176,7 @@ def world_without(fix: FixRule, broken: int | None) -> dict[str, Value] | None:
     every = list(preconditions(fix))
     for world in worlds(fix):
         metrics = metrics_of(case_of(world))
-        holds = [_holds(one, metrics) for one in every]
+        holds = [_holds(condition, metrics) for condition in every]
         if holds == [row != broken for row in range(len(every))]:
             return world
     return None
@@ -225,8 +225,8 @@ def test_every_word_that_a_fix_asks_for_is_in_the_worlds() -> None:
     """Else a misspelt one would pass for a precondition that never holds."""
     for rule in RULES:
         for fix in rule.fixes:
-            for one in preconditions(fix):
-                for part in _facts_in(one):
+            for condition in preconditions(fix):
+                for part in _facts_in(condition):
                     known = may_be(part.fact)
                     assert known is KNOWN_OR_NOT or set(part.words) & set(known), fix.do
 
