@@ -94,8 +94,8 @@ def ranked(
     placed = _led_by(cause, findings, metrics)
     for part in _measured_parts(evidence):
         placed = _inserted(placed, part, lambda other: other.size)
-    for part in evidence.outside:
-        found = part.finding(severity_of(part.share))
+    for outside in evidence.outside:
+        found = outside.finding(severity_of(outside.share))
         placed = _inserted(placed, found, lambda other: _of_run(other, evidence))
     return Ranking(
         findings=placed,

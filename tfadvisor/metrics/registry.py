@@ -251,9 +251,9 @@ def measure(run: RunSummary, settings: Settings | None = None) -> Metrics:
     """
     question = Question(run, settings or Settings())
     values = {name: _measured(one, question) for name, one in _METRICS.items()}
-    told = {name: _told(one.find, question) for name, one in _FACTS.items()}
-    facts = {name: (text, reason) for name, (text, reason, _) in told.items()}
-    broken = [(name, reason) for name, (_, reason, failed) in told.items() if failed]
+    answers = {name: _told(one.find, question) for name, one in _FACTS.items()}
+    facts = {name: (text, reason) for name, (text, reason, _) in answers.items()}
+    broken = [(name, reason) for name, (_, reason, failed) in answers.items() if failed]
     places = largest_places(one for host in run.hosts for one in host.evidence.spent)
     return Metrics(values, facts, broken, places)
 
