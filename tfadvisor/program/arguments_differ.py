@@ -51,28 +51,28 @@ class Differing(msgspec.Struct, frozen=True):
 def differing(programs: Sequence[Module]) -> Differing:
     """Of at least two programs. Raises TraceError for damaged bytes."""
     taken = [_arrays(program) for program in programs]
-    first = taken[0]
-    kinds = [
-        {place: (shape.dtype, len(shape.dims)) for place, (_, shape) in arrays.items()}
-        for arrays in taken
-    ]
-    if any(kind != kinds[0] for kind in kinds):
+    first = _kinds(taken[0])
+    if any(_kinds(arrays) != first for arrays in taken):
         return Differing(OTHERWISE)
-    found: list[tuple[Place, int]] = []
-    for place, (_, shape) in first.items():
-        for axis in range(len(shape.dims)):
-            if len(set(_sizes(taken, place, axis))) > 1:
-                found.append((place, axis))
+    axes = [(place, axis) for place, (_, rank) in first.items() for axis in range(rank)]
+    found = [where for where in axes if len(set(_sizes(taken, *where))) > 1]
     if not found:
         return Differing(SAME)
     place, axis = next((where for where in found if where[1]), found[0])
-    named = dict.fromkeys(first[where][0] for where, _ in found if first[where][0])
+    names = [taken[0][place][0] for place, _ in found]
     return Differing(
         how=LENGTHS if axis else ROWS,
         sizes=tuple(dict.fromkeys(_sizes(taken, place, axis))),
-        names=tuple(named)[:_MOST_NAMED],
+        names=tuple(dict.fromkeys(filter(None, names)))[:_MOST_NAMED],
         axis=axis,
     )
+
+
+def _kinds(arrays: Mapping[Place, tuple[str, Shape]]) -> dict[Place, tuple[str, int]]:
+    """Type and number of axes."""
+    return {
+        place: (shape.dtype, len(shape.dims)) for place, (_, shape) in arrays.items()
+    }
 
 
 def _arrays(program: Module) -> Mapping[Place, tuple[str, Shape]]:

@@ -65,18 +65,16 @@ def shared_out(
     if metrics.value(TimeClass.COMPUTE.metric) is None:
         return SharedOut(tuple(judged), ())
     left = {one.label: metrics.value(one.metric) or 0.0 for one in TimeClass}
-    first = [one for one in judged if proven is None or one.rule.id in proven]
-    rest = [one for one in judged if proven is not None and one.rule.id not in proven]
-    cut = {one.rule.id: _cut(one, left) for one in (*first, *rest)}
+    in_turn = sorted(
+        judged, key=lambda one: proven is not None and one.rule.id not in proven
+    )
+    cut = {one.rule.id: _cut(one, left) for one in in_turn}
+    ids = [one.rule.id for one in judged]
     reason = "other findings save the same time"
     return SharedOut(
-        tuple(one for one in map(cut.get, _ids(judged)) if one is not None),
-        tuple(NotApplicable(rule, reason) for rule in _ids(judged) if not cut[rule]),
+        tuple(filter(None, map(cut.get, ids))),
+        tuple(NotApplicable(rule, reason) for rule in ids if cut[rule] is None),
     )
-
-
-def _ids(judged: Sequence[Judged]) -> list[str]:
-    return [one.rule.id for one in judged]
 
 
 def _cut(one: Judged, left: dict[str, float]) -> Judged | None:
