@@ -4,7 +4,7 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -54,10 +54,20 @@ def differing(programs: Sequence[Module]) -> Differing:
     first = _kinds(taken[0])
     if any(_kinds(arrays) != first for arrays in taken):
         return Differing(OTHERWISE)
-    axes = [(place, axis) for place, (_, rank) in first.items() for axis in range(rank)]
-    found = [where for where in axes if len(set(_sizes(taken, *where))) > 1]
-    if not found:
-        return Differing(SAME)
+    found = [where for where in _axes(first) if len(set(_sizes(taken, *where))) > 1]
+    return _of_sizes(taken, found) if found else Differing(SAME)
+
+
+def _axes(kinds: Mapping[Place, tuple[str, int]]) -> Iterator[tuple[Place, int]]:
+    for place, (_, rank) in kinds.items():
+        for axis in range(rank):
+            yield place, axis
+
+
+def _of_sizes(
+    taken: Sequence[Mapping[Place, tuple[str, Shape]]], found: list[tuple[Place, int]]
+) -> Differing:
+    """found: places and axes in which sizes differ."""
     place, axis = next((where for where in found if where[1]), found[0])
     names = [taken[0][place][0] for place, _ in found]
     return Differing(
