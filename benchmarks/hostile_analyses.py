@@ -539,7 +539,7 @@ def whole(file: Path, catalogue: Any, turn: int) -> bool:
             report, summary = analysis.conclude(
                 Run("hostile", file, (file,)),
                 analysis.Options(),
-                detail=True,
+                detail=analysis.Detail.EVERY_STEP,
                 catalogue=catalogue,
             )
             page = gather_page(report, summary)

@@ -28,7 +28,7 @@ from tfadvisor.report.assembly.sampled import sampled
 from tfadvisor.timeline.build_host import SELECTION
 from tfadvisor.timeline.host.event_counts import EventCounts, count_events
 from tfadvisor.timeline.run.one_host import Progress, Watch
-from tfadvisor.timeline.run.read_hosts import run_hosts
+from tfadvisor.timeline.run.read_hosts import Detail, run_hosts
 from tfadvisor.timeline.run.run_summary import RunSummary, UnreadHost, merge
 from tfadvisor.trace.counters import read_counters
 from tfadvisor.trace.noted_sources import SOURCES_ENDING, noted_sources
@@ -174,13 +174,19 @@ def analyze_run(run: Run, options: Options, progress: Progress | None = None) ->
     return conclude(run, options, progress)[0]
 
 
-def draw_run(run: Run, options: Options, progress: Progress | None = None) -> PageData:
-    """The report with what its page draws beyond it: ops, collectives, devices, two
-    steps. Raises as analyze_run.
+def draw_run(
+    run: Run,
+    options: Options,
+    progress: Progress | None = None,
+    *,
+    detail: Detail = Detail.EVERY_STEP,
+) -> PageData:
+    """The report with what its page draws beyond it: ops, collectives, devices, steps.
+    Raises as analyze_run.
     """
     from tfadvisor.report.assembly.page import gather_page  # only a page needs it
 
-    return gather_page(*conclude(run, options, progress, detail=True))
+    return gather_page(*conclude(run, options, progress, detail=detail))
 
 
 class ReadRun(msgspec.Struct, frozen=True, dict=True):
@@ -245,7 +251,7 @@ def conclude(
     options: Options,
     progress: Progress | None = None,
     *,
-    detail: bool = False,
+    detail: Detail = Detail.REPORT,
     watch: Watch | None = None,
     catalogue: Catalogue | None = None,
 ) -> tuple[Report, RunSummary]:
@@ -291,7 +297,7 @@ def _window(
     catalogue: Catalogue,
     progress: Progress | None = None,
     *,
-    detail: bool = False,
+    detail: Detail = Detail.REPORT,
     watch: Watch | None = None,
 ) -> Window:
     summary = _read(run, options, progress, detail=detail, watch=watch)
@@ -303,7 +309,7 @@ def _read(
     options: Options,
     progress: Progress | None = None,
     *,
-    detail: bool = False,
+    detail: Detail = Detail.REPORT,
     watch: Watch | None = None,
 ) -> RunSummary:
     """Of a run's files, host by host."""

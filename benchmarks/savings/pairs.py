@@ -173,9 +173,7 @@ def _pair(
 
 def _metrics(folder: Path) -> Metrics:
     files = sorted(folder.rglob("*.xplane.pb*"))
-    hosts = tuple(
-        run_hosts(files, None, 1, None, detail=False, watch=None, skip=lambda *_: None)
-    )
+    hosts = tuple(run_hosts(files, None, 1, None, watch=None, skip=lambda *_: None))
     return measure(merge(folder.name, "", hosts, [], []))
 
 

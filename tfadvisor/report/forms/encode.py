@@ -189,12 +189,15 @@ def _columns(
     types = _types(kind)
     columns = {}
     for name in kind.__struct_fields__:
-        values = [_short(getattr(row, name)) for row in rows]
+        values = [getattr(row, name) for row in rows]
+        if types[name] not in _AS_THEY_ARE:
+            values = list(map(_short, values))
         columns[name] = _column(values, types[name])
     return columns
 
 
 _types = cache(get_type_hints)
+_AS_THEY_ARE = (int, bool, str, str | None)
 
 
 def _column(
@@ -203,12 +206,8 @@ def _column(
 ) -> Any:
     if kind not in (str, str | None):
         return values
-    places: dict[Any, int] = {}
-    code = []
-    for value in values:
-        place = places.setdefault(value, len(places))
-        code.append(place)
-    return {"texts": list(places), "code": code}
+    places = {text: place for place, text in enumerate(dict.fromkeys(values))}
+    return {"texts": list(places), "code": [places[text] for text in values]}
 
 
 def _fields(one: Any) -> dict[str, Any]:

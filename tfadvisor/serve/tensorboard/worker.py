@@ -33,7 +33,7 @@ from tfadvisor.serve.tensorboard.cache import (
 )
 from tfadvisor.timeline.build_host import SELECTION, build_host
 from tfadvisor.timeline.picture.step_picture import Drawing
-from tfadvisor.timeline.run.read_hosts import progress_over
+from tfadvisor.timeline.run.read_hosts import Detail, progress_over
 from tfadvisor.trace.decode import decode_file
 from tfadvisor.trace.remote_path import place_of
 from tfadvisor.trace.runs import Run, host_of
@@ -104,7 +104,8 @@ def _analyse(task: dict[str, Any]) -> None:
     if isinstance(task["ignored"], str):
         raise UsageError(task["ignored"])  # what is wrong with the configuration
     options = Options(processes=task["processes"], ignored=task["ignored"])
-    page = draw_run(run, options, progress_over(files, say))
+    say_progress = progress_over(files, say)
+    page = draw_run(run, options, say_progress, detail=Detail.TWO_STEPS)
 
     folder = Path(task["folder"])
     _write(folder / REPORT, as_json(page.report))

@@ -8,6 +8,7 @@ can hand its result over.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
 from pathlib import Path
 
 from tfadvisor.errors import TraceError
@@ -15,6 +16,18 @@ from tfadvisor.memory_limits import free_memory, unpacked_size
 from tfadvisor.timeline.run.local_processes import LocalProcesses
 from tfadvisor.timeline.run.one_host import Progress, Skip, Watch, by_engine, read_host
 from tfadvisor.timeline.summary.host_summary import HostSummary
+
+
+class Detail(Enum):
+    """What a run is read for."""
+
+    REPORT = "report"
+    """No pictures."""
+    TWO_STEPS = "two steps"
+    """A page whose server draws the other steps when they are asked for."""
+    EVERY_STEP = "every step"
+    """A page by itself."""
+
 
 _WORTH_PROCESSES = 48 << 20
 """Below this many bytes in all hosts' files a process costs more to start (0.2 s) than
@@ -35,26 +48,26 @@ def run_hosts(
     processes: int,
     progress: Progress | None,
     *,
-    detail: bool = False,
+    detail: Detail = Detail.REPORT,
     watch: Watch | None = None,
     skip: Skip | None = None,
 ) -> Iterator[HostSummary]:
     """In the files' order. processes: how many may work at once, one where a watch sees
     the hosts.
 
-    detail: with pictures of steps. skip: takes the TraceErrors of hosts, which are then
-    left out. Without it raises the one that comes first; one says that the processes
-    that read a host were killed.
+    detail: which steps have pictures. skip: takes the TraceErrors of hosts, which are
+    then left out. Without it raises the one that comes first; one says that the
+    processes that read a host were killed.
     """
     drawing = None
-    if detail and files:
-        from tfadvisor.timeline.picture.step_picture import (
-            Drawing,
-        )  # only a page draws steps
+    if detail is not Detail.REPORT and files:
+        # only a page draws steps
+        from tfadvisor.timeline.picture.step_picture import Drawing
 
+        others = _OTHER_EVENTS if detail is Detail.EVERY_STEP else 0
         drawing = Drawing(
             min(max(_PICTURED_EVENTS // len(files), 500), 4_000),
-            _OTHER_EVENTS // len(files),
+            others // len(files),
         )
     sizes = [unpacked_size(file) for file in files]
     fitting = max(free_memory() // max(max(sizes, default=1) * _MEMORY_PER_BYTE, 1), 1)

@@ -145,8 +145,10 @@ def program_excerpts(
             if instruction is None:
                 continue
             part = instruction.computation
-            using = users.setdefault((id(program), part.id), Users(part))
-            text = shown(instruction, using)
+            key = id(program), part.id
+            if key not in users:  # it reads what every instruction of the part uses
+                users[key] = Users(part)
+            text = shown(instruction, users[key])
         except TraceError:
             continue
         size += len(text.text)
