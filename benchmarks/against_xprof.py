@@ -1,13 +1,16 @@
 """tfadvisor analyze beside XProf's overview on the same files, in turns, cold; and what
 both cost as files grow.
 
-    pip install '.[record,tensorboard]' python benchmarks/against_xprof.py [--runs 5]
-    [--xprof-up-to 100] [--sizes 0.2 2 20 40 400]
+    pip install '.[record,tensorboard]'
+    python benchmarks/against_xprof.py [--runs 5] [--xprof-up-to 100]
+    [--sizes 0.2 2 40] [--base OLD/bin/tfadvisor]
 
 Cold means: XProf's caches beside the trace and in the temporary folder are deleted
 before each of its runs. Both commands run as a user runs them, in processes of their
-own; wall time and peak memory are the kernel's. Traces are recorded on the first call
-and kept in benchmarks/data. Medians are printed, and the ratio XProf / tfadvisor.
+own; processor time (user and system), time by the clock and peak memory are the
+kernel's. Traces are recorded on the first call and kept in benchmarks/data. Medians are
+printed, and the ratios to tfadvisor. --base: the command of another installation, in
+turns with the two.
 """
 
 from __future__ import annotations
@@ -37,8 +40,19 @@ MB = 1_000_000
 
 @dataclass(frozen=True)
 class Run:
+    cpu_s: float
     seconds: float
     peak_mb: float
+
+    def __str__(self) -> str:
+        return f"{self.cpu_s:.3f} s, {self.seconds:.3f} s, {self.peak_mb:,.0f} MB"
+
+    def ratios(self, ours: Run) -> str:
+        """Of processor time, time by the clock and memory."""
+        return (
+            f"{self.cpu_s / ours.cpu_s:.1f}, {self.seconds / ours.seconds:.1f}, "
+            f"{self.peak_mb / ours.peak_mb:.1f}"
+        )
 
 
 def main() -> None:
@@ -47,22 +61,23 @@ def main() -> None:
         f"{platform.machine()}, {os.cpu_count()} cores, Python "
         f"{platform.python_version()}, NumPy {np.__version__}\n"
     )
+    print("processor, clock, memory\n")
+    print("| file | events | tfadvisor | XProf | ratios | before | ratios |")
+    print("|---|---|---|---|---|---|---|")
     rows = []
     for size in options.sizes:
         trace = trace_of(size)
         events = len(decode_file(trace, SELECTION).events)
-        ours, theirs = in_turns(
-            trace, options.runs, with_xprof=size <= options.xprof_up_to
-        )
-        rows.append((trace, events, ours, theirs))
-        print(line(trace, events, ours, theirs), flush=True)
+        rows.append((trace, events))
+        found = in_turns(trace, options, with_xprof=size <= options.xprof_up_to)
+        print(line(trace, events, found), flush=True)
     print(
         "\nfloor: interpreter and NumPy",
         f"{median([run([sys.executable, '-c', 'import numpy']) for _ in range(5)]).seconds:.3f} "
         "s",
     )
     print("\ndecoding alone, warm, beside a memcpy of the file")
-    for trace, events, _, _ in rows:
+    for trace, events in rows:
         print(throughput(trace, events, options.runs), flush=True)
 
 
@@ -79,8 +94,9 @@ def arguments() -> argparse.Namespace:
         help="XProf needs 40 times the file in memory",
     )
     parser.add_argument(
-        "--sizes", type=float, nargs="+", default=[0.2, 2, 20, 40, 400], metavar="MB"
+        "--sizes", type=float, nargs="+", default=[0.2, 2, 40], metavar="MB"
     )
+    parser.add_argument("--base", type=Path)
     return parser.parse_args()
 
 
@@ -99,22 +115,24 @@ def trace_of(size: float) -> Path:
     return path
 
 
-def in_turns(trace: Path, runs: int, *, with_xprof: bool) -> tuple[Run, Run | None]:
-    ours, theirs = [], []
+def in_turns(
+    trace: Path, options: argparse.Namespace, *, with_xprof: bool
+) -> dict[str, Run]:
     command = Path(sys.executable).parent
-    for _ in range(runs):
-        ours.append(run([command / "tfadvisor", "analyze", trace]))
-        if with_xprof:
+    commands = {"ours": [command / "tfadvisor", "analyze", trace]}
+    if with_xprof:
+        session = f"--session_id={trace.parent.name}"
+        overview = ["get_overview", session, f"--logdir={DATA}"]
+        commands["xprof"] = [command / "xprof", *overview]
+    if options.base:
+        commands["base"] = [options.base, "analyze", trace]
+    runs: dict[str, list[Run]] = {name: [] for name in commands}
+    for _ in range(options.runs):
+        for name, words in commands.items():
             forget_caches(trace)
-            overview = [
-                command / "xprof",
-                "get_overview",
-                f"--session_id={trace.parent.name}",
-                f"--logdir={DATA}",
-            ]
-            theirs.append(run(overview))
+            runs[name].append(run(words))
             forget_caches(trace)
-    return median(ours), median(theirs) if theirs else None
+    return {name: median(found) for name, found in runs.items()}
 
 
 def forget_caches(trace: Path) -> None:
@@ -126,7 +144,7 @@ def forget_caches(trace: Path) -> None:
 
 
 def run(command: list[object]) -> Run:
-    """One process from start to end: wall seconds and peak resident memory."""
+    """One process from start to end."""
     start = time.perf_counter()
     process = subprocess.Popen(
         [str(part) for part in command],
@@ -139,29 +157,25 @@ def run(command: list[object]) -> Run:
         raise SystemExit(
             f"{command[0]} failed with {os.waitstatus_to_exitcode(status)}"
         )
-    return Run(seconds, usage.ru_maxrss * 1024 / MB)
+    cpu_s = usage.ru_utime + usage.ru_stime
+    return Run(cpu_s, seconds, usage.ru_maxrss * 1024 / MB)
 
 
 def median(runs: list[Run]) -> Run:
     return Run(
+        statistics.median(one.cpu_s for one in runs),
         statistics.median(one.seconds for one in runs),
         statistics.median(one.peak_mb for one in runs),
     )
 
 
-def line(trace: Path, events: int, ours: Run, theirs: Run | None) -> str:
-    size = trace.stat().st_size / MB
-    text = (
-        f"{size:8.1f} MB {events:>12,} events   tfadvisor {ours.seconds:7.3f} s "
-        f"{ours.peak_mb:7.0f} MB"
-    )
-    if theirs is None:
-        return text + "   xprof not run"
-    faster, leaner = theirs.seconds / ours.seconds, theirs.peak_mb / ours.peak_mb
-    return (
-        text + f"   xprof {theirs.seconds:7.3f} s {theirs.peak_mb:7.0f} MB   ratio "
-        f"{faster:5.1f} time, {leaner:4.1f} memory"
-    )
+def line(trace: Path, events: int, found: dict[str, Run]) -> str:
+    ours = found["ours"]
+    cells = [f"{trace.stat().st_size / MB:.1f} MB", f"{events:,}", str(ours)]
+    for name in ("xprof", "base"):
+        other = found.get(name)
+        cells += [str(other), other.ratios(ours)] if other else ["–", "–"]
+    return "| " + " | ".join(cells) + " |"
 
 
 def throughput(trace: Path, events: int, runs: int) -> str:
