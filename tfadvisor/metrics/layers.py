@@ -211,10 +211,13 @@ def known_by_hlo(run: RunSummary) -> Mapping[tuple[str, str], InProgram]:
     """
     found = {}
     for host in run.hosts:
-        for one in host.program.hot_ops.ops if host.program is not None else ():
-            if one.known is not None and host.program is not None:
-                for _, op, kernel, module in keys_of(host.program_device.ops, one.rows):
-                    found[op or kernel, module] = one.known
+        ops = host.program.hot_ops.ops if host.program is not None else ()
+        known = [(row, op.known) for op in ops if op.known for row in op.rows]
+        if not known:
+            continue
+        keys = keys_of(host.program_device.ops, tuple(row for row, _ in known))
+        for (_, op, kernel, module), (_, in_program) in zip(keys, known, strict=True):
+            found[op or kernel, module] = in_program
     return found
 
 

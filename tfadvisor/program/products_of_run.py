@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -37,6 +38,7 @@ class ProductOfRun(msgspec.Struct, frozen=True):
     """Whether it calls a library, whose kernels bear names of their own."""
 
 
+@lru_cache(maxsize=64)  # the hosts of a run share their programs
 def products_of_run(module: Module) -> tuple[ProductOfRun, ...]:
     """In the program's order. Raises TraceError for damaged bytes."""
     times = _executions(module)

@@ -5,7 +5,7 @@ stages of the input pipeline.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, TypeGuard
 
 import msgspec
@@ -480,6 +480,7 @@ def _named_chain(
     )
 
 
+@lru_cache(maxsize=1 << 12)  # the hosts of a run do the same
 def _named(chain: NamedChain) -> Spent:
     file, line, _ = frame_place(chain.user) or ("", 0, "")
     said = named_activity(chain)
