@@ -24,6 +24,7 @@ from tfadvisor.act.record.injected.tfadvisor_hook.machine_counters import (
 from tfadvisor.act.record.injected.tfadvisor_hook.tracers import tracer_for
 from tfadvisor.act.record.keeping import keep
 from tfadvisor.act.record.pace import pace_of
+from tfadvisor.act.record.program_times import program_seconds
 from tfadvisor.act.record.tracing_cost import cost_of_calls
 from tfadvisor.act.record.window import RecordedWindow
 from tfadvisor.analysis import Analysis, Options, check_rules, read_run
@@ -32,6 +33,10 @@ from tfadvisor.report.forms import as_text
 from tfadvisor.text_page import screen_of
 from tfadvisor.trace.counters import ENDING
 from tfadvisor.trace.runs import choose_run, host_of
+
+
+def _reading() -> dict[str, Any]:
+    return {**reading(), "program_seconds": program_seconds(os.getpid())}
 
 
 class BlockRecording:
@@ -63,7 +68,7 @@ class BlockRecording:
         self._tracer = tracer_for(self._framework, str(self._file))
         self._tracer.start({"python_tracer": self._python_tracer})
         self._opened = time.time()
-        self._before = reading(os.getpid())
+        self._before = _reading()
         self._gpus = GpuWatch().__enter__()
         return self
 
@@ -80,7 +85,7 @@ class BlockRecording:
         """
         with self._work:
             wait_for_devices(self._framework)
-            closed, after = time.time(), reading(os.getpid())
+            closed, after = time.time(), _reading()
             self._tracer.stop(str(self._file))
             self._gpus.__exit__()
             if kind is None:

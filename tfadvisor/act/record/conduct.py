@@ -5,6 +5,7 @@ processes, files and the clock.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
@@ -51,17 +52,26 @@ _SEEN_SECONDS = 10.0
 """Since the loop was seen first, before there is a report."""
 
 
+Progress = Callable[[str, float], None]
+"""What is under way, and how many seconds it will take, 0 for not known."""
+
+
+def show_nothing(_text: str, _seconds: float) -> None:
+    """As Progress."""
+
+
 def conduct(
     board: Board,
     program: StartedProgram,
     wanted: RecordRequest,
     options: Options,
     watch: Watch,
+    show: Progress = show_nothing,
 ) -> RecordedRun | Nothing:
     """Ends with a recording, or when the program does, or once the loop ran for so long
     that there should be a report.
     """
-    session = _Session(board, program, options, watch)
+    session = _Session(board, program, options, watch, show)
     state = first_state(wanted)
     while not isinstance(state, Finished):
         state = next_state(state, session.shows(state))
@@ -81,13 +91,16 @@ class _Session:
         program: StartedProgram,
         options: Options,
         watch: Watch,
+        show: Progress,
     ) -> None:
         self._board, self._program, self._options = board, program, options
-        self._watch = watch
+        self._watch, self._show = watch, show
         self._began = time.time()
         self._until: float | None = None
         """When there should be a report; None before the loop was seen."""
         self._caps = Caps()
+        self._step = ""
+        """How long it is, in words, once that is known."""
         self._windows: _Windows | None = None
 
     def gave_up(self) -> bool:
@@ -106,6 +119,7 @@ class _Session:
         return self._record(state)
 
     def _wait(self, state: Wait) -> Ready | Over:
+        self._show("waits until nothing compiles", 0.0)
         patience = Patience(state.quiet_seconds, state.patience_seconds)
         while not self._has_ended() and not self._is_late():
             ready = self._ready(patience, state.known.wanted.after_seconds)
@@ -153,6 +167,7 @@ class _Session:
         seconds: float,
     ) -> CountedRounds:
         training = _training(known)
+        self._show(f"{self._step}looks for the loop", 0.0)
         return count_rounds(
             self._board,
             training,
@@ -196,6 +211,7 @@ class _Session:
     ) -> RecordedWindow | NoWindow:
         """One, not longer than the program bears."""
         borne = self._caps.seconds(seconds, python_tracer=python_tracer)
+        self._show(f"{self._step}recording", borne)
         found = record_window(
             self._board,
             training,
@@ -209,6 +225,8 @@ class _Session:
         )
         if isinstance(found, RecordedWindow):
             self._caps.learn(found)
+            if found.pace is not None:
+                self._step = f"step {found.pace.median_ms:.3g} ms · "
             return replace(found, shortened=borne < seconds)
         return found
 

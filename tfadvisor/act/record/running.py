@@ -12,7 +12,7 @@ from pathlib import Path
 from tfadvisor import guardian
 from tfadvisor.act.record.board import Board
 from tfadvisor.act.record.choosing import RecordedRun, RecordRequest
-from tfadvisor.act.record.conduct import conduct
+from tfadvisor.act.record.conduct import Progress, conduct, show_nothing
 from tfadvisor.act.record.started_program import (
     GRACE_SECONDS,
     HERE,
@@ -22,7 +22,7 @@ from tfadvisor.act.record.started_program import (
 )
 from tfadvisor.act.record.unrecorded import gave_up, why_nothing
 from tfadvisor.act.record.watch import Watch
-from tfadvisor.act.record.window import write_samples
+from tfadvisor.act.record.window import add_samples, write_samples
 from tfadvisor.analysis import Options
 from tfadvisor.errors import TraceError
 from tfadvisor.files import temporary_folder
@@ -38,15 +38,19 @@ class Running:
         self,
         program: StartedProgram,
         board: Board,
+        watch: Watch,
     ) -> None:
         """program: may have ended."""
         self.program = program
-        self._board = board
+        self._board, self._watch = board, watch
 
-    def let_run(self) -> int:
-        """Nothing more is recorded; its exit code once it has ended."""
+    def let_run(self, kept: Path) -> int:
+        """Nothing more is recorded; its exit code once it has ended. kept: the run
+        folder, to which what is seen of it until then is added.
+        """
         self._board.order_end(stop=False)
         code = self.program.wait()
+        add_samples(kept, self._watch)
         return code if code is not None else 0
 
     def stop(self) -> None:
@@ -62,9 +66,10 @@ def recorded_program(
     wanted: RecordRequest,
     options: Options,
     launch: Launch = HERE,
+    show: Progress = show_nothing,
 ) -> Iterator[tuple[Running, RecordedRun]]:
     """The program, which still runs if it can, and its recording. A program that is
-    left running is waited for by nobody.
+    left running is waited for by nobody. show: hears what is under way.
 
     Raises UsageError when it cannot be started, TraceError when there is nothing to
     record; then it has ended.
@@ -85,8 +90,9 @@ def recorded_program(
                     wanted,
                     options,
                     watch,
+                    show,
                 )
-                yield Running(program, board), recorded
+                yield Running(program, board, watch), recorded
         except Exception:
             # What goes wrong here is no reason to end what may have trained for days.
             board.order_end(stop=False)
@@ -95,7 +101,7 @@ def recorded_program(
         except BaseException:
             # Asked to end: what the program started ends too, and then this.
             with undisturbed():
-                Running(program, board).stop()
+                Running(program, board, watch).stop()
                 guardian.end_all(program.pid, folder, _LEAVING_SECONDS)
             raise
         finally:
@@ -113,6 +119,7 @@ def _recorded(
     wanted: RecordRequest,
     options: Options,
     watch: Watch,
+    show: Progress,
 ) -> RecordedRun:
     """Raises TraceError and KeyboardInterrupt where there is nothing."""
     began = time.monotonic()
@@ -122,6 +129,7 @@ def _recorded(
         wanted,
         options,
         watch,
+        show,
     )
     seconds = time.monotonic() - began
     command = program.command

@@ -52,7 +52,7 @@ class Watch:
         """pid: of the program. folder: for what py-spy writes."""
         self.why = ""
         """Why nothing can be seen."""
-        self._pid, self._folder = pid, folder
+        self.pid, self._folder = pid, folder
         self._stays = SeenStacks()
         self._process: subprocess.Popen[bytes] | None = None
         self._over = threading.Event()
@@ -86,7 +86,7 @@ class Watch:
     def _follow(self) -> None:
         began = time.monotonic()
         number = 0
-        while not (self._over.is_set() or self.why) and _lives(self._pid):
+        while not (self._over.is_set() or self.why) and _lives(self.pid):
             is_late = time.monotonic() - began > _LATER_AFTER_SECONDS
             rate = _LATER_RATE if is_late else _RATE
             seconds = _LATER_CHUNK_SECONDS if is_late else _CHUNK_SECONDS
@@ -105,7 +105,7 @@ class Watch:
         try:
             with log.open("wb") as words:
                 self._process = subprocess.Popen(
-                    py_spy_command(self._pid, out, rate, seconds),
+                    py_spy_command(self.pid, out, rate, seconds),
                     stdin=subprocess.DEVNULL,
                     stdout=words,
                     stderr=words,

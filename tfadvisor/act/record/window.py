@@ -19,6 +19,7 @@ from tfadvisor.act.record.injected.tfadvisor_hook.letters import (
     write_letter,
 )
 from tfadvisor.act.record.pace import Compiling, Pace, pace_of
+from tfadvisor.act.record.program_times import ProgramTimes
 from tfadvisor.act.record.rounds import ProgramLoop
 from tfadvisor.act.record.watch import Watch, first_in_loop
 from tfadvisor.analysis import Options, ReadRun, read_run
@@ -134,7 +135,7 @@ def record_window(
     answers come. first: how much a profiler writes down of the program is tried before.
     writing: s, how long the profiler may take to stop. watch: of the program.
     """
-    with GpuWatch() as gpus:
+    with GpuWatch() as gpus, ProgramTimes(watch.pid) as times:
         number = board.order(
             processes, seconds, python_tracer=python_tracer, first=first
         )
@@ -154,6 +155,7 @@ def record_window(
             order.number,
             recorded,
             gpus.found,
+            times,
         )
         write_samples(collected, watch, board.step)
         return measure(collected, options, python_tracer=python_tracer)
@@ -186,9 +188,10 @@ def collect(
     number: str,
     recorded: Sequence[Process],
     gpus: list[dict[str, Any]],
+    times: ProgramTimes,
 ) -> Collected:
     """Moves what processes left in a folder into one of the window's own. number: of
-    the order. gpus: what this machine's did meanwhile.
+    the order. gpus: what this machine's did meanwhile. times: of its cores.
     """
     window = folder / f"window-{number}"
     window.mkdir()
@@ -203,6 +206,7 @@ def collect(
             folder / answer["file"],
             window / hosts[process.name],
             gpus if is_here else [],
+            times if is_here else None,
         )
     return Collected(window, answers, tuple(pids))
 
@@ -211,6 +215,7 @@ def _collect_one(
     trace: Path,
     target: Path,
     gpus: list[dict[str, Any]],
+    times: ProgramTimes | None,
 ) -> None:
     """A process's trace and files, and what it counted meanwhile, as far as it could.
     target: without an ending.
@@ -221,6 +226,8 @@ def _collect_one(
     counted = read_letter(str(trace.with_name(f"{name}{ENDING}")))
     if counted is not None:
         counted["gpus"] = gpus
+        if times is not None:
+            times.add_to(counted)
         write_letter(str(_beside(target, ENDING)), counted)
 
     sources = trace.with_name(f"{name}{SOURCES_ENDING}")
@@ -250,11 +257,21 @@ def write_samples(
             step=step,
             loop=loop.in_samples if loop is not None else None,
             round_ms=loop.median_ms if loop is not None else 0.0,
-            rounds_ns=answer.get("rounds_ns", []),
             recorded_ns=answer.get("recorded_ns", []),
         )
         letter["first_step_ns"] = first_in_loop(letter) or answer["settled_ns"]
         write_letter(str(_beside(collected.folder / name, SAMPLES_ENDING)), letter)
+
+
+def add_samples(folder: Path, watch: Watch) -> None:
+    """To what lies beside the traces of a run, what was seen of the program since."""
+    watch.stop()
+    seen = watch.seen()
+    for file in folder.glob(f"*{SAMPLES_ENDING}"):
+        letter = read_letter(str(file))
+        if letter is not None and letter["threads"]:
+            pid = int(letter["threads"][0][2].partition(" ")[0])
+            write_letter(str(file), {**letter, **seen.of_process(pid)})
 
 
 # What they show.

@@ -5,6 +5,7 @@ decided elsewhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
+from tfadvisor.cli.live_line import LiveLine
 from tfadvisor.cli.outputs import check_page_has_a_file, note
 from tfadvisor.cli.reading_options import (
     LEDGER,
@@ -261,7 +263,10 @@ def _of_program(
     wanted = RecordRequest(after_seconds, recording.steps, recording.step)
     stops = recording.ablate or recording.then == "stop"
     shown = place.is_screen or not recording.ablate
-    with recorded_program(command, wanted, options) as (program, recorded):
+    with ExitStack() as stack:
+        with LiveLine() as line:
+            record = recorded_program(command, wanted, options, show=line.show)
+            program, recorded = stack.enter_context(record)
         kept = keep_recording(recorded, recording.out, options)
         if stops:
             program.stop()
@@ -270,7 +275,7 @@ def _of_program(
             write_kept(kept, options, place)
         note_kept(kept)
 
-        code = 0 if stops else program.let_run()
+        code = 0 if stops else program.let_run(kept.folder)
         if code:
             note(f"{' '.join(command)} ended with exit code {code}.")
         if program.program.interrupted:

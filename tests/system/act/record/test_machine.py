@@ -5,9 +5,7 @@ process.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import msgspec
@@ -54,32 +52,6 @@ def test_cores_are_busy_idle_waiting_for_storage_or_stolen(
         "iowait_seconds": 0.5,
         "stolen_seconds": 0.9,
     }
-
-
-def test_a_program_is_all_that_descends_from_its_root_or_shares_its_group(
-    told: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Ticks of (user, system, and both of children that ended): the root 1 + 1, its
-    grandchild 10, one of its group 5; a stranger, whose name holds a bracket and
-    spaces, has 1,000.
-    """
-
-    def line(pid: int, name: str, parent: int, group: int, ticks: str) -> None:
-        told[f"/proc/{pid}/stat"] = (
-            f"{pid} ({name}) S {parent} {group} 1 0 -1 0 0 0 0 0 {ticks} 20 0 1"
-        )
-
-    line(1, "init", 0, 1, "500 0 0 0")
-    line(10, "tfadvisor", 1, 10, "1 1 0 0")
-    line(11, "python", 10, 11, "0 0 0 0")
-    line(12, "python", 11, 12, "3 3 2 2")
-    line(13, "sh", 1, 10, "5 0 0 0")
-    line(14, "x) R 10 10 1", 1, 14, "1000 0 0 0")
-    listed = ["1", "10", "11", "12", "13", "14", "15", "self"]  # 15 has ended since
-    monkeypatch.setattr(machine.os, "listdir", lambda _folder: listed)
-
-    assert machine._program_seconds(10) == pytest.approx(0.17)
-    assert machine._program_seconds(11) == pytest.approx(0.10)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +102,7 @@ def test_quotas_of_both_versions_of_control_groups(
 
 
 def test_what_a_system_does_not_tell_is_left_out(told: dict[str, str]) -> None:
-    found = machine.reading(os.getpid())
+    found = machine.reading()
 
     assert "busy_seconds" not in found
     assert "available_bytes" not in found
@@ -163,21 +135,10 @@ def test_only_variables_of_the_frameworks_are_stored_cut_and_without_secrets() -
     assert len(machine.variables({f"TF_{at:03}": "" for at in range(200)})) == 64
 
 
-def test_of_this_process_and_a_child_of_it() -> None:
-    """The child computes for half a second, so that the program's time grows by that,
-    whatever else runs here.
-    """
-    before = machine.reading(os.getpid())
-    burn = (
-        "import time; end = time.process_time() + 0.5\nwhile time.process_time() < "
-        "end: pass"
-    )
-    subprocess.run([sys.executable, "-c", burn], check=True)
-    time.sleep(0.02)
-    after = machine.reading(os.getpid())
+def test_of_this_process() -> None:
+    before, after = machine.reading(), machine.reading()
     settings = msgspec.convert(machine.settings(), MachineSettings)
 
-    assert after["program_seconds"] - before["program_seconds"] >= 0.45
     assert after["busy_seconds"] >= before["busy_seconds"]
     assert msgspec.convert(after, CounterReading).available_bytes > 1 << 20
     assert settings.cores == os.cpu_count()

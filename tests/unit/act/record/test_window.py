@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from support.told_processes import process
 
 from tfadvisor.act.record import window
+from tfadvisor.act.record.program_times import ProgramTimes
 from tfadvisor.act.record.window import collect
 from tfadvisor.analysis import Options
 
@@ -42,7 +43,7 @@ def test_a_process_that_left_was_not_waited_for(
         Options(),
         python_tracer=False,
         has_ended=lambda: False,
-        watch=None,
+        watch=SimpleNamespace(pid=1),
     )  # type: ignore[arg-type,list-item]
 
     assert found == window.NoWindow(why)
@@ -51,7 +52,9 @@ def test_a_process_that_left_was_not_waited_for(
 def test_what_each_process_left_is_collected_under_the_name_of_its_host(
     tmp_path: Path,
 ) -> None:
-    """Two of one host, and one of another, which has no counters. What the GPUs of this machine did is told by processes of this machine alone."""
+    """Two of one host, and one of another, which has no counters. What the GPUs of this
+    machine did is told by processes of this machine alone.
+    """
     told = {"a": ("h", 1), "b": ("h", 2), "c": ("other", 1)}
     recorded = []
     for name, (host, pid) in told.items():
@@ -64,7 +67,7 @@ def test_what_each_process_left_is_collected_under_the_name_of_its_host(
         (tmp_path / f"7-{name}.machine.json").write_text('{"version": 1}', "utf-8")
         (tmp_path / f"7-{name}.sources.json").write_text("{}", "utf-8")
 
-    found = collect(tmp_path, "7", recorded, [{"name": "T4"}])
+    found = collect(tmp_path, "7", recorded, [{"name": "T4"}], ProgramTimes(1))
 
     traces = {one.name: one.read_bytes() for one in found.folder.glob("*.xplane.pb")}
     assert traces == {

@@ -24,14 +24,28 @@ as much for a moment, as measured.
 """
 
 
-def resident_bytes() -> int:
-    """Of this process; 0 where the system does not tell."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as text:
-            pages = int(text.read().split()[1])
+class Memory:
+    """Of this process, read again and again from one file."""
+
+    def __init__(self) -> None:
+        """Where the system does not tell, it is 0."""
+        try:
+            self._file = os.open("/proc/self/statm", os.O_RDONLY)
+        except OSError:
+            self._file = -1
+
+    def resident_bytes(self) -> int:
+        """Now."""
+        try:
+            pages = int(os.pread(self._file, 200, 0).split()[1])
             return pages * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
-        return 0
+        except (OSError, ValueError, IndexError):
+            return 0
+
+    def close(self) -> None:
+        """Nothing more is read."""
+        if self._file >= 0:
+            os.close(self._file)
 
 
 class GivingWay:
@@ -54,14 +68,18 @@ class GivingWay:
         """For so long, or until the program starts its profiler or ends, or its memory
         grows. Why it was cut short, "" if not.
         """
-        before, until = resident_bytes(), time.monotonic() + seconds
-        while not leaving.is_set():
-            left = until - time.monotonic()
-            if left <= 0 or self.over.wait(min(left, _LOOK_SECONDS)):
-                break
-            if resident_bytes() - before > GROWTH_BYTES:
-                return "memory"
-        return ""
+        memory = Memory()
+        try:
+            before, until = memory.resident_bytes(), time.monotonic() + seconds
+            while not leaving.is_set():
+                left = until - time.monotonic()
+                if left <= 0 or self.over.wait(min(left, _LOOK_SECONDS)):
+                    break
+                if memory.resident_bytes() - before > GROWTH_BYTES:
+                    return "memory"
+            return ""
+        finally:
+            memory.close()
 
     def __enter__(self) -> GivingWay:
         """Only modules that are imported already are looked at."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
+_open = open  # as it was before the program put another in its place
 VERSION = 1
 _FRAMEWORKS = ("tensorflow", "jax", "jaxlib", "keras", "numpy", "torch_xla")
 _PREFIXES = ("TF_", "XLA_", "JAX_", "OMP_", "NCCL_", "CUDA_")
@@ -25,14 +26,11 @@ _OF_CORES = ("", "cpu", "cpu,cpuacct", "cpuacct,cpu")
 """Controllers of groups that limit cores; "" of version 2, which has them all."""
 
 
-def reading(root: int) -> dict[str, Any]:
-    """Counters as they stand now. root: the process whose descendants are the program;
-    this one's group counts as well.
-    """
+def reading() -> dict[str, Any]:
+    """Counters as they stand now."""
     found: dict[str, Any] = {"time": time.time()}
     for part in (_cores, _own, _memory, _waits, _quota_counters):
         found.update(_tried(part))
-    found.update(_tried(lambda: {"program_seconds": _program_seconds(root)}))
     return found
 
 
@@ -75,7 +73,7 @@ def _tried(part: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def _text(file: str) -> str:
-    with open(file, encoding="utf-8", errors="replace") as opened:
+    with _open(file, encoding="utf-8", errors="replace") as opened:
         return opened.read(1 << 18)
 
 
@@ -140,40 +138,6 @@ def _waits() -> dict[str, Any]:
     if not ran:
         return {}
     return {"ran_seconds": ran / 1e9, "waited_seconds": waited / 1e9}
-
-
-def _program_seconds(root: int) -> float:
-    """Of all processes that descend from the root or share its group, and of those of
-    them that have ended.
-    """
-    parents, groups, ticks = {}, {}, {}
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            words = _text(f"/proc/{name}/stat").rpartition(")")[2].split()
-        except OSError:
-            continue
-        pid = int(name)
-        parents[pid] = int(words[1])
-        groups[pid] = int(words[2])
-        ticks[pid] = sum(map(int, words[11:15]))
-
-    group, total = groups.get(root), 0
-    for pid in parents:
-        if groups[pid] == group or root in _line(pid, parents):
-            total += ticks[pid]
-    return total / _ticks()
-
-
-def _line(
-    pid: int,
-    parents: dict[int, int],
-) -> Iterator[int]:
-    """A process, its parent, and so on."""
-    for _ in range(len(parents)):
-        if pid not in parents:
-            return
-        yield pid
-        pid = parents[pid]
 
 
 def _groups() -> list[str]:

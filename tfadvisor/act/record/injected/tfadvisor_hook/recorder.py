@@ -163,11 +163,8 @@ class Recorder:
         """How long a round of the main thread's loop takes while nothing is
         recorded.
         """
-        loop = None
-        if hasattr(sys, "monitoring"):
-            seconds = order["seconds"]
-            loop = RoundCounter().count(lambda: self.leaving.wait(seconds))
-        return {"loop": loop.in_words() if loop is not None else None}
+        loop = RoundCounter().count(order["seconds"], self.leaving)
+        return {"loop": loop}
 
     def record(self, order: dict[str, Any]) -> dict[str, Any]:
         """One window: how long it was open, or why it could not be."""
@@ -207,7 +204,7 @@ class Recorder:
             if self.way.given:
                 return {"error": _OWN_PROFILER}
 
-            begun, before = time.time(), reading(self.root())
+            begun, before = time.time(), reading()
             written = {"begun": begun, **self.open_for(seconds, order, tracer)}
             # Meanwhile: on a machine that others load it takes half a second, in which
             # a million events may come.
@@ -215,7 +212,7 @@ class Recorder:
             is_read = threading.Event()
 
             def read() -> None:
-                after.update(reading(self.root()))
+                after.update(reading())
                 is_read.set()
 
             start_new_thread(read, ())
@@ -244,14 +241,12 @@ class Recorder:
         tracer.start(order)
         opened = time.time()
         compiled, compiling = self.compilations.count, self.compilations.seconds
-        cut: list[str] = []
-        loop = RoundCounter().count(lambda: cut.append(way.wait(seconds, self.leaving)))
+        cut = way.wait(seconds, self.leaving)
         return {
             "opened": opened,
             "compiled": self.compilations.count - compiled,
             "compiling": self.compilations.seconds - compiling,
-            "cut": cut[0],
-            "rounds_ns": loop.began_ns() if loop is not None else [],
+            "cut": cut,
             "calls": tracer.has_calls,
         }
 
@@ -297,15 +292,6 @@ class Recorder:
     def way_over(self) -> threading.Event:
         """Set once the program begins to record itself, or ends."""
         return self.way.over if self.way is not None else self.leaving
-
-    def root(self) -> int:
-        """The process from which all of the program descends: that of `tfadvisor run`,
-        where it is on this machine.
-        """
-        parent = read_letter(self.file("parent.json"))
-        if parent is None or parent["host"] != self.state["host"]:
-            return self.pid
-        return int(parent["pid"])
 
     def parent_lives(self) -> bool:
         """Whether `tfadvisor run` is still there, as far as this machine can tell."""

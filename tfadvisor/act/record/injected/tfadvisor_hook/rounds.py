@@ -1,63 +1,34 @@
-"""How often the loops of the main thread go round, as Python itself tells it from 3.12
-on: of the code that is on its stack and stays there, and of nothing else.
+"""How often the loop of the main thread goes round, as Python itself tells it from 3.12
+on: by the lines of functions that are on its stack and stay there, and of nothing else.
 
-Of a function only jumps back are counted. Before 3.12 nothing is
-counted.
+What Python calls at each line is `print`, into a text in memory: nothing in Python's
+own language, in whose midst an alarm of the program could come. It is not asked for
+jumps: with these 3.12 and 3.13 lose exceptions of alarms. This thread looks at how
+long the text is. Before 3.12 nothing is counted.
 """
 
 from __future__ import annotations
 
+import io
+import re
 import sys
 import threading
 import time
-from collections.abc import Callable
+from bisect import bisect_left
+from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
 FEWEST = 4
-_MOST_ROUNDS = 2_000
-_TOOLS = (4, 3)
-"""Numbers that no kind of tool has been given."""
+_MOST_LETTERS = 1 << 22
+_TOOL = 4
+"""A number that no kind of tool has been given."""
+_LOOK_SECONDS = 0.01
 _GENERATOR = 0x20 | 0x80 | 0x200
 _COVERS = 0.5
-"""Of the time for which it was counted: a loop that was over sooner is none that
-lasts."""
-
-
-class Loop:
-    """Jumps back to one place of a function."""
-
-    def __init__(self, depth: int, code: CodeType, target: int) -> None:
-        """depth: of the function on the stack."""
-        self.depth, self.code, self.target = depth, code, target
-        self.jump = target
-        self.at: list[float] = []
-        """When it went round, s."""
-
-    def lines(self) -> tuple[int, int]:
-        """The first and the last."""
-        found = [
-            line
-            for start, end, line in self.code.co_lines()
-            if line and start <= self.jump and end > self.target
-        ]
-        return min(found), max(found)
-
-    def began_ns(self) -> list[int]:
-        """When each round began, since the epoch."""
-        epoch = time.time() - time.perf_counter()
-        return [int((one + epoch) * 1e9) for one in self.at]
-
-    def in_words(self) -> dict[str, Any]:
-        """For `tfadvisor run`."""
-        pairs = zip(self.at, self.at[1:])  # noqa: B905
-        between = sorted(after - before for before, after in pairs)
-        return {
-            "file": self.code.co_filename,
-            "function": self.code.co_name,
-            "lines": list(self.lines()),
-            "median_ms": between[len(between) // 2] * 1e3,
-        }
+"""Of the time for which it was counted: a line that came no more after less is in no
+loop that lasts."""
+_LINE = re.compile(r'<code object (.+) at 0x\w+, file "(.*)", line (\d+)> (\d+)')
 
 
 class RoundCounter:
@@ -65,70 +36,95 @@ class RoundCounter:
 
     def __init__(self) -> None:
         """Nothing is counted yet."""
-        self._loops: dict[tuple[CodeType, int], Loop] = {}
-        self._depths: dict[CodeType, int] = {}
+        self._text = io.StringIO()
+        self._looks: list[tuple[float, int]] = []
+        """(when, how long the text was)."""
 
-    def count(
-        self,
-        wait: Callable[[], object],
-    ) -> Loop | None:
-        """The outermost loop that goes round for as long as `wait` takes. None where
-        none does, or Python does not tell.
+    def count(self, seconds: float, over: threading.Event) -> dict[str, Any] | None:
+        """The outermost function in which lines come again and again for as long, and
+        how long a round of them takes. None where none does, or Python does not tell,
+        or tells another tool. over: set where nothing more is to be counted.
         """
         monitoring: Any = getattr(sys, "monitoring", None)
-        tool = _free_tool(monitoring) if monitoring is not None else None
-        if tool is None:
-            wait()
+        if monitoring is None or any(map(monitoring.get_tool, range(6))):
             return None
-        self._depths = _functions()
-        monitoring.use_tool_id(tool, "tfadvisor")
-        began = time.perf_counter()
+        functions = _functions()
+        line = monitoring.events.LINE
+        monitoring.use_tool_id(_TOOL, "tfadvisor")
         try:
-            jump = monitoring.events.JUMP
-            monitoring.register_callback(tool, jump, self._jumped)
-            for code in self._depths:
-                monitoring.set_local_events(tool, code, jump)
-            wait()
+            monitoring.register_callback(_TOOL, line, partial(print, file=self._text))
+            for code in functions:
+                monitoring.set_local_events(_TOOL, code, line)
+            self._look(seconds, over)
         finally:
-            for code in self._depths:
-                monitoring.set_local_events(tool, code, 0)
-            monitoring.register_callback(tool, monitoring.events.JUMP, None)
-            monitoring.free_tool_id(tool)
-            self._depths = {}
-        return self._lasting(time.perf_counter() - began)
+            for code in functions:
+                monitoring.set_local_events(_TOOL, code, 0)
+            monitoring.register_callback(_TOOL, line, None)
+            monitoring.free_tool_id(_TOOL)
+        return self._outermost([_known_by(code) for code in functions])
 
-    def _jumped(self, code: CodeType, at: int, target: int) -> Any:
-        """In the program's thread."""
-        if target > at:
-            return sys.monitoring.DISABLE  # type: ignore[attr-defined]
-        loop = self._loops.get((code, target))
-        if loop is None:
-            depth = self._depths.get(code)
-            if depth is None:
-                return None
-            loop = self._loops[code, target] = Loop(depth, code, target)
-        loop.jump = max(loop.jump, at)
-        if len(loop.at) < _MOST_ROUNDS:
-            loop.at.append(time.perf_counter())
+    def _look(self, seconds: float, over: threading.Event) -> None:
+        until = time.perf_counter() + seconds
+        while time.perf_counter() < until and not over.wait(_LOOK_SECONDS):
+            self._looks.append((time.perf_counter(), self._text.tell()))
+            if self._looks[-1][1] > _MOST_LETTERS:
+                break
+
+    def _outermost(
+        self, functions: list[tuple[str, str, str]]
+    ) -> dict[str, Any] | None:
+        times: dict[tuple[str, str, str], dict[int, list[float]]] = {}
+        for found in _LINE.finditer(self._text.getvalue()):
+            lines = times.setdefault((found[1], found[2], found[3]), {})
+            lines.setdefault(int(found[4]), []).append(self._when(found.end()))
+
+        for function in functions:
+            again = {
+                line: at
+                for line, at in times.get(function, {}).items()
+                if self._lasts(at)
+            }
+            if again:
+                name, file, _ = function
+                return {
+                    "file": file,
+                    "function": name,
+                    "lines": [min(again), max(again)],
+                    "median_ms": _between(again[_usual(again)]) * 1e3,
+                }
         return None
 
-    def _lasting(self, seconds: float) -> Loop | None:
-        loops = [
-            one
-            for one in self._loops.values()
-            if len(one.at) >= FEWEST and one.at[-1] - one.at[0] >= _COVERS * seconds
-        ]
-        self._loops = {}
-        # A loop around another one begins before it.
-        return min(loops, key=lambda one: (one.depth, one.target), default=None)
+    def _lasts(self, at: list[float]) -> bool:
+        seconds = self._looks[-1][0] - self._looks[0][0]
+        return len(at) >= FEWEST and at[-1] - at[0] >= _COVERS * seconds
+
+    def _when(self, letter: int) -> float:
+        """When that letter was written, between two looks."""
+        after = bisect_left([letters for _, letters in self._looks], letter)
+        if not 0 < after < len(self._looks):
+            return self._looks[min(after, len(self._looks) - 1)][0]
+        (before_s, before), (after_s, until) = self._looks[after - 1 : after + 1]
+        return before_s + (letter - before) / (until - before) * (after_s - before_s)
 
 
-def _free_tool(monitoring: Any) -> int | None:
-    free = (one for one in _TOOLS if monitoring.get_tool(one) is None)
-    return next(free, None)
+def _between(at: list[float]) -> float:
+    pairs = zip(at, at[1:])  # noqa: B905, RUF007
+    between = sorted(after - before for before, after in pairs)
+    return between[len(between) // 2]
 
 
-def _functions() -> dict[CodeType, int]:
+def _usual(times: dict[int, list[float]]) -> int:
+    """The first line that came as often as most did."""
+    counts = [len(at) for at in times.values()]
+    usual = max(set(counts), key=lambda one: (counts.count(one), one))
+    return min(line for line, at in times.items() if len(at) == usual)
+
+
+def _known_by(code: CodeType) -> tuple[str, str, str]:
+    return code.co_name, code.co_filename, str(code.co_firstlineno)
+
+
+def _functions() -> list[CodeType]:
     """Those that are open in the main thread now, none of which is a generator; the
     outermost is the first. No frame is kept.
     """
@@ -140,7 +136,4 @@ def _functions() -> dict[CodeType, int]:
         if not frame.f_code.co_flags & _GENERATOR:
             found.append(frame.f_code)
         frame = frame.f_back
-    depths: dict[CodeType, int] = {}
-    for depth, code in enumerate(reversed(found)):
-        depths.setdefault(code, depth)
-    return depths
+    return list(dict.fromkeys(reversed(found)))

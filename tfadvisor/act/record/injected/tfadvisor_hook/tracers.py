@@ -9,6 +9,7 @@ import sys
 import threading
 from typing import Any
 
+_open = open  # as it was before the program put another in its place
 _ASKED_SECONDS = 1.0
 _KEPT: list[object] = []
 """What the main thread may still be going to call, however long it takes until it can:
@@ -53,7 +54,7 @@ class JaxTracer:
     def stop(self, file: str) -> None:
         """Writes the trace, a serialised XSpace, whole or not at all."""
         trace: bytes = self.session.stop()
-        with open(f"{file}.part", "wb") as out:
+        with _open(f"{file}.part", "wb") as out:
             out.write(trace)
         os.replace(f"{file}.part", file)
 
@@ -70,6 +71,9 @@ def has_profiler() -> bool:
     """Whether the main thread has one, as under cProfile; so does a thread that runs no
     Python for a second, since nobody else can tell.
     """
+    monitoring: Any = getattr(sys, "monitoring", None)
+    if monitoring is not None and monitoring.get_tool(monitoring.PROFILER_ID):
+        return True
     import ctypes
 
     found: list[object] = []
