@@ -170,8 +170,8 @@ def _in_order(
     judged: Sequence[Judged], evidence: Evidence, measure: Measure
 ) -> list[Judged]:
     """What the trace shows or was measured on this program, then rules that are not
-    proven yet, then questions; of each kind what is sure first, then the largest, equal
-    ones by severity, then by id.
+    proven yet, then questions, then notes that change nothing by themselves; of each
+    kind what is sure first, then the largest, equal ones by severity, then by id.
     """
 
     def key(one: Judged) -> tuple[int, bool, float, float, float, int, str]:
@@ -180,7 +180,7 @@ def _in_order(
         size = min(size, evidence.most(one.rule.category))
         own = one.own
         return (
-            _kind(one.rule, won),
+            3 if _is_note(one, won) else _kind(one.rule, won),
             not _is_sure(one, won),
             -size,
             -own.high,
@@ -197,6 +197,10 @@ def _kind(rule: Rule, won: Tried | None) -> int:
     if rule.is_likely and won is None:
         return 2
     return 1 if rule.is_preview else 0
+
+
+def _is_note(one: Judged, won: Tried | None) -> bool:
+    return one.rule.severity is Severity.INFO and won is None
 
 
 def _is_sure(one: Judged, won: Tried | None) -> bool:

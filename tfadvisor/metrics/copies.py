@@ -13,10 +13,12 @@ from tfadvisor.metrics.steady import (
     counted_hosts,
     covered_per_step,
     device_steps,
+    gpus,
     known_steps,
     share,
     spent,
 )
+from tfadvisor.timeline.devices.gpu import capability, vendor
 from tfadvisor.timeline.host.host_costs import HostCost
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.summary.device import CopyTotals, DeviceSummary
@@ -73,6 +75,43 @@ def _register(
 
 for _word, _about in _WAYS.items():
     _register(_word, *_about)
+
+
+_PCIE = {7: (3, 16), 8: (4, 32), 9: (5, 63), 10: (5, 63), 12: (5, 63)}
+"""NVIDIA's compute capability -> the generation of PCIe that its data sheets name, and
+GB/s of 16 lanes one way.
+"""
+
+
+@metric(
+    unit=Unit.GB_S,
+    needs=(a_gpu, known_steps),
+    better=Better.MORE,
+)
+def h2d_gb_s(question: Question) -> float:
+    """Rate of the host-to-device copies: bytes over the time in which one runs."""
+    totals = _totals(question, DeviceClass.H2D)
+    devices = accelerators(question.run)
+    ps = covered_per_step(question.run, devices, DeviceClass.H2D)
+    if not ps or any(one.unsized for one in totals):
+        raise MetricAbsent("the trace does not say how large these copies are")
+    size = sum(one.bytes for one in totals) / max(device_steps(question.run), 1)
+    return size / ps * 1e3
+
+
+@fact(needs=(a_gpu,))
+def host_link(question: Question) -> str:
+    """What links the GPU to the host at best, and what may keep copies from its rate:
+    `PCIe 4, up to 32 GB/s one way; most copies are of pageable memory`.
+    """
+    properties = gpus(question.run)[0][1].properties
+    known = _PCIE.get(capability(properties)[0])
+    if known is None or vendor(properties) != "nvidia":
+        raise MetricAbsent("nobody says what links GPUs of this model to the host")
+    link = f"PCIe {known[0]}, up to {known[1]} GB/s one way"
+    pageable = sum(one.pageable for one in _host_copies(question))
+    pinned = sum(one.pinned for one in _host_copies(question))
+    return f"{link}; most copies are of pageable memory" if pageable > pinned else link
 
 
 @metric(

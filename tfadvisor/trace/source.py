@@ -29,6 +29,7 @@ Progress = Callable[[int, int], None]
 
 LARGE = 1 << 24
 """Bytes of a file of which no more is kept than can still be asked for."""
+_OF_PYTORCH = (b'"schemaVersion"', b'"deviceProperties"', b'"traceEvents"')
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 """What a checkout without Git LFS holds in place of a large file."""
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -149,8 +150,9 @@ def _content(
         raise TraceError(
             place,
             "is empty.",
-            "The profiler was stopped before it wrote, or the disk was full: record "
-            "the trace again.",
+            "The profiler was stopped before it wrote, the disk was full, or the trace "
+            "came to 2 GB, more than protobuf writes: record again, fewer steps and "
+            "without Python frames.",
         )
     file.seek(0)
     if magic == _GZIP_MAGIC:
@@ -207,6 +209,13 @@ def damaged(
             "copied as text.",
             "Fetch it again in binary mode.",
         )
+    if _is_of_pytorch(head):
+        return TraceError(
+            source.place,
+            "is a trace of PyTorch's own profiler (Kineto), which is not read.",
+            "PyTorch/XLA writes `*.xplane.pb` by `xp.trace` of "
+            "torch_xla.debug.profiler.",
+        )
     if _is_text(head[:4096]):
         return TraceError(
             where,
@@ -219,6 +228,11 @@ def damaged(
         f"{reason}. The file is cut short or damaged.",
         "Copy it again, or record the trace again.",
     )
+
+
+def _is_of_pytorch(head: bytes) -> bool:
+    """Whether it begins as the JSON that torch.profiler exports."""
+    return head.lstrip().startswith(b"{") and sum(map(head.count, _OF_PYTORCH)) > 1
 
 
 def _is_text(data: bytes) -> bool:

@@ -70,7 +70,7 @@ def rule(name: str, high: float = 1.0, **changes: Any) -> Rule:
     """Saves so much of 40% of the step, which is Python on the host, and at least half
     as much.
     """
-    saving = SavingRule("memory_call_fraction", high / 2, high, "Why.", ("host",))
+    saving = SavingRule("taking_turns_fraction", high / 2, high, "Why.", ("host",))
     given = {
         "id": name,
         "saving": saving,
@@ -87,7 +87,7 @@ def ranking(
     facts: dict[str, str] | None = None,
     **values: float,
 ) -> Ranking:
-    shares = {"memory_call_fraction": 0.4, "crowded_launch_fraction": 0.12}
+    shares = {"taking_turns_fraction": 0.4, "crowded_launch_fraction": 0.12}
     known = {**STEP, **shares, **values}
     measured = metrics({**FACTS, **(facts or {})}, known)
     fired = run_rules(rules, measured)
@@ -153,7 +153,7 @@ def test_few_or_guessed_steps_change_certainty_and_range_and_no_severity(
 def test_a_rule_on_trial_and_a_question_are_low_whatever_they_take() -> None:
     """Half of 50%, which would go, is then not printed beside it; 10% are."""
     large, small = (
-        one_of(ranking(rule("a", tier="preview"), memory_call_fraction=share))
+        one_of(ranking(rule("a", tier="preview"), taking_turns_fraction=share))
         for share in (0.5, 0.2)
     )
     question = one_of(ranking(rule("a", proof="likely", ask="Needed?")))
@@ -187,7 +187,7 @@ def test_nothing_is_low_and_saves_a_fifth_of_the_step(
 ) -> None:
     wide = FaultTime(left=0.0, keeps={"kernels": 0.0}, spread=3.0, pairs=2)
     known = replace(KNOWN, faults={"host": wide, "launch": wide})
-    values = {**STEP, "memory_call_fraction": share, **weak}
+    values = {**STEP, "taking_turns_fraction": share, **weak}
     measured = metrics({**FACTS, "device_kind": device}, values)
 
     found = ranked(run_rules([rule("a", **changes)], measured), measured, known)
@@ -434,7 +434,7 @@ def test_shown_preview_and_questions_come_in_this_order_whatever_they_take() -> 
         rule("a", proof="likely", ask="Needed?"),
         rule("b", 0.6, tier="preview"),
         rule("c", 0.075),
-        memory_call_fraction=0.3,
+        taking_turns_fraction=0.3,
     )
 
     assert ids(found) == ["c", "b", "a"]
@@ -485,7 +485,7 @@ def test_of_few_steps_what_explains_the_lost_time_comes_first_if_it_is_the_large
         computing("computes"),
         waiting("waits"),
         cause=loss(about),
-        memory_call_fraction=share,
+        taking_turns_fraction=share,
         steps_counted=2.0,
     )
 

@@ -94,7 +94,7 @@ def foreseen(
 def test_a_saving_is_the_fault_and_what_goes_with_it() -> None:
     """30 of 40% host time, and half of the 20% dispatching."""
     (one,) = foreseen(
-        rule("a", "memory_call_fraction"), **STEP, memory_call_fraction=0.3
+        rule("a", "taking_turns_fraction"), **STEP, taking_turns_fraction=0.3
     ).findings
 
     assert (one.saving.low, one.saving.high) == pytest.approx((0.4, 0.4))
@@ -106,7 +106,10 @@ def test_of_fewer_than_two_measured_programs_no_range_is_printed(pairs: int) -> 
     """What it takes still is: 30% of the step."""
     known = replace(KNOWN, faults={"host": replace(TAKES_LAUNCH, pairs=pairs)})
     (one,) = foreseen(
-        rule("a", "memory_call_fraction"), known=known, **STEP, memory_call_fraction=0.3
+        rule("a", "taking_turns_fraction"),
+        known=known,
+        **STEP,
+        taking_turns_fraction=0.3,
     ).findings
 
     assert (one.saving, one.takes) == (None, 0.3)
@@ -115,7 +118,10 @@ def test_of_fewer_than_two_measured_programs_no_range_is_printed(pairs: int) -> 
 def test_the_basis_says_how_many_programs_stand_behind_it() -> None:
     known = replace(KNOWN, faults={"host": replace(TAKES_LAUNCH, pairs=2)})
     (one,) = foreseen(
-        rule("a", "memory_call_fraction"), known=known, **STEP, memory_call_fraction=0.3
+        rule("a", "taking_turns_fraction"),
+        known=known,
+        **STEP,
+        taking_turns_fraction=0.3,
     ).findings
 
     assert one.saving is not None
@@ -126,9 +132,9 @@ def test_the_second_saves_of_what_the_first_leaves() -> None:
     """The first leaves 40 compute, 20 host and 10 dispatching; the second takes the 20
     host and 5 of dispatching.
     """
-    rules = rule("a", "memory_call_fraction"), rule("b", "crowded_launch_fraction")
+    rules = rule("a", "taking_turns_fraction"), rule("b", "crowded_launch_fraction")
     first, second = foreseen(
-        *rules, **STEP, memory_call_fraction=0.2, crowded_launch_fraction=0.2
+        *rules, **STEP, taking_turns_fraction=0.2, crowded_launch_fraction=0.2
     ).findings
 
     assert (first.rule_id, first.saving.high) == ("a", pytest.approx(0.3))
@@ -139,10 +145,10 @@ def test_a_range_is_in_odds() -> None:
     """0.4 has odds of 2 to 3: half of them are 1 to 3, twice 4 to 3. Half of 4/7 less 1/4 to both sides."""
     wide = replace(TAKES_LAUNCH, spread=math.log(2))
     (one,) = foreseen(
-        rule("a", "memory_call_fraction"),
+        rule("a", "taking_turns_fraction"),
         known=replace(KNOWN, faults={"host": wide}),
         **STEP,
-        memory_call_fraction=0.3,
+        taking_turns_fraction=0.3,
     ).findings
 
     assert (one.saving.low, one.saving.high) == pytest.approx(
@@ -165,11 +171,11 @@ def test_findings_of_one_step_never_promise_more_than_it() -> None:
 
 def test_order_and_severity_stay_what_the_fault_is_seen_to_take() -> None:
     """40 and 10 points of host time, whatever goes with them: high and medium."""
-    rules = rule("b", "memory_call_fraction"), rule("a", "loop_python_fraction")
+    rules = rule("b", "taking_turns_fraction"), rule("a", "loop_python_fraction")
     step = {**STEP, "host_fraction": 0.6, "compute_fraction": 0.2}
     unmeasured = Calibration((), {}, {})
     before, after = (
-        foreseen(*rules, known=known, **step, memory_call_fraction=0.1)
+        foreseen(*rules, known=known, **step, taking_turns_fraction=0.1)
         for known in (unmeasured, KNOWN)
     )
 
@@ -192,11 +198,11 @@ def test_on_a_gpu_a_class_with_fewer_than_two_programs_prints_no_range(
     pairs: int,
 ) -> None:
     (one,) = foreseen(
-        rule("a", "memory_call_fraction"),
+        rule("a", "taking_turns_fraction"),
         known=held(pairs),
         device="gpu",
         **STEP,
-        memory_call_fraction=0.3,
+        taking_turns_fraction=0.3,
     ).findings
 
     assert (one.saving, one.takes) == (None, 0.3)
@@ -211,13 +217,13 @@ def test_on_a_gpu_the_rules_own_range_stands_and_never_exceeds_what_the_finding_
     """15 to 30% by the rule; its sentence names 30, 20 or 10% of the step. Pairs of CPUs
     say 40%, and have no part in it.
     """
-    about = replace(rule("a", "memory_call_fraction"), takes="crowded_launch_fraction")
+    about = replace(rule("a", "taking_turns_fraction"), takes="crowded_launch_fraction")
     (one,) = foreseen(
         about,
         known=held(2),
         device="gpu",
         **STEP,
-        memory_call_fraction=0.3,
+        taking_turns_fraction=0.3,
         crowded_launch_fraction=takes,
     ).findings
 
@@ -229,11 +235,11 @@ def test_on_a_gpu_the_rules_own_range_stands_and_never_exceeds_what_the_finding_
 
 def test_what_was_measured_on_one_kind_of_device_says_nothing_of_another() -> None:
     (one,) = foreseen(
-        rule("a", "memory_call_fraction"),
+        rule("a", "taking_turns_fraction"),
         known=held(7),
         device="tpu",
         **STEP,
-        memory_call_fraction=0.3,
+        taking_turns_fraction=0.3,
     ).findings
 
     assert one.saving is None
@@ -244,10 +250,10 @@ def test_on_devices_without_measured_pairs_a_finding_says_what_it_takes(
     device: str,
 ) -> None:
     (one,) = foreseen(
-        rule("a", "memory_call_fraction"),
+        rule("a", "taking_turns_fraction"),
         device=device,
         **STEP,
-        memory_call_fraction=0.3,
+        taking_turns_fraction=0.3,
     ).findings
 
     assert (one.saving, one.takes, one.severity) == (None, 0.3, Severity.HIGH)
@@ -255,21 +261,21 @@ def test_on_devices_without_measured_pairs_a_finding_says_what_it_takes(
 
 def test_a_class_of_fault_without_pairs_prints_no_range() -> None:
     (one,) = foreseen(
-        rule("a", "memory_call_fraction", ("launch",), "launch"),
+        rule("a", "taking_turns_fraction", ("launch",), "launch"),
         **STEP,
-        memory_call_fraction=0.1,
+        taking_turns_fraction=0.1,
     ).findings
 
     assert (one.saving, one.takes) == (None, 0.1)
 
 
 def test_a_calibration_without_pairs_prints_none() -> None:
-    rules = rule("a", "memory_call_fraction"), rule("b", "crowded_launch_fraction")
+    rules = rule("a", "taking_turns_fraction"), rule("b", "crowded_launch_fraction")
     found = foreseen(
         *rules,
         known=Calibration(("cpu",), {}, {}),
         **STEP,
-        memory_call_fraction=0.2,
+        taking_turns_fraction=0.2,
         crowded_launch_fraction=0.2,
     )
 
@@ -280,7 +286,7 @@ def test_a_calibration_without_pairs_prints_none() -> None:
 def test_where_time_is_not_known_by_class_no_range_is_printed() -> None:
     known = {name: value for name, value in STEP.items() if name != "compute_fraction"}
     (one,) = foreseen(
-        rule("a", "memory_call_fraction"), **known, memory_call_fraction=0.3
+        rule("a", "taking_turns_fraction"), **known, taking_turns_fraction=0.3
     ).findings
 
     assert (one.saving, one.takes) == (None, 0.3)
@@ -293,7 +299,7 @@ def test_where_time_is_not_known_by_class_no_range_is_printed() -> None:
 @pytest.mark.parametrize("device", ["cpu", "gpu"])
 def test_what_is_unsure_prints_no_range(device: str, weak: dict[str, float]) -> None:
     """Though seven programs stand behind its class; 30% of the step stays high."""
-    launch = rule("a", "memory_call_fraction", ("launch", "host"), "launch")
+    launch = rule("a", "taking_turns_fraction", ("launch", "host"), "launch")
     known = Calibration(
         ("cpu",),
         {},
@@ -306,7 +312,7 @@ def test_what_is_unsure_prints_no_range(device: str, weak: dict[str, float]) -> 
             known=known,
             device=device,
             **{**STEP, "kernel_launch_gap_fraction": 0.3, "host_fraction": 0.3},
-            memory_call_fraction=0.3,
+            taking_turns_fraction=0.3,
             **more,
         ).findings[0]
         for more in ({}, weak)
@@ -322,9 +328,9 @@ def test_what_a_guide_alone_describes_is_at_most_medium_and_prints_no_range(
     device: str,
 ) -> None:
     """A recording has not confirmed it yet. 30% of the step would be high."""
-    guided = replace(rule("a", "memory_call_fraction"), proof="documented")
+    guided = replace(rule("a", "taking_turns_fraction"), proof="documented")
     (one,) = foreseen(
-        guided, known=held(7), device=device, **STEP, memory_call_fraction=0.3
+        guided, known=held(7), device=device, **STEP, taking_turns_fraction=0.3
     ).findings
 
     assert (one.severity, one.saving) == (Severity.MEDIUM, None)
@@ -400,11 +406,11 @@ def test_the_whole_fault_goes_where_its_metric_only_shows_it(
     """
     one = replace(RULES["host-work-in-loop"], id="a", category="launch")
     saving = SavingRule(
-        "memory_call_fraction", 0.3, 0.7, "", ("launch",), "kernel_launch_gap_fraction"
+        "taking_turns_fraction", 0.3, 0.7, "", ("launch",), "kernel_launch_gap_fraction"
     )
     known = replace(KNOWN, faults={"launch": TAKES_LAUNCH})
     (found,) = foreseen(
-        replace(one, saving=saving), known=known, **STEP, memory_call_fraction=seen
+        replace(one, saving=saving), known=known, **STEP, taking_turns_fraction=seen
     ).findings
 
     assert found.saving is not None
@@ -456,11 +462,11 @@ def test_a_fifth_of_what_is_expected_to_remain_remains_for_sure() -> None:
 
 def test_of_its_own_time_no_more_goes_than_its_rule_says() -> None:
     """Half of the 40% host time at most: 20, and half of the dispatching with it."""
-    saving = SavingRule("memory_call_fraction", 0.2, 0.5, "", ("host",))
+    saving = SavingRule("taking_turns_fraction", 0.2, 0.5, "", ("host",))
     (found,) = foreseen(
         replace(rule("a", "host_fraction"), saving=saving),
         **STEP,
-        memory_call_fraction=0.4,
+        taking_turns_fraction=0.4,
     ).findings
 
     assert found.saving.high == pytest.approx(0.3)
@@ -473,7 +479,7 @@ def test_what_saves_more_with_all_that_goes_comes_first() -> None:
     known = replace(
         KNOWN, faults={"host": TAKES_LAUNCH, "input": replace(TAKES_LAUNCH, keeps={})}
     )
-    a = rule("a", "memory_call_fraction")
+    a = rule("a", "taking_turns_fraction")
     b = rule("b", "crowded_launch_fraction", category="input")
 
     found = foreseen(
@@ -481,7 +487,7 @@ def test_what_saves_more_with_all_that_goes_comes_first() -> None:
         b,
         known=known,
         **STEP,
-        memory_call_fraction=0.15,
+        taking_turns_fraction=0.15,
         crowded_launch_fraction=0.2,
     ).findings
 
@@ -496,9 +502,9 @@ def test_of_work_that_a_fault_is_not_about_nothing_goes_with_it() -> None:
     its 30% host time.
     """
     saving = SavingRule(
-        "memory_call_fraction", 0.2, 1.0, "", ("host",), reach="device_busy_fraction"
+        "taking_turns_fraction", 0.2, 1.0, "", ("host",), reach="device_busy_fraction"
     )
-    values = {**STEP, "memory_call_fraction": 0.3, "device_busy_fraction": 0.25}
+    values = {**STEP, "taking_turns_fraction": 0.3, "device_busy_fraction": 0.25}
     (found,) = foreseen(
         replace(rule("a", "host_fraction"), saving=saving), **values
     ).findings
@@ -508,12 +514,12 @@ def test_of_work_that_a_fault_is_not_about_nothing_goes_with_it() -> None:
 
 def test_where_the_trace_does_not_tell_a_faults_reach_it_is_about_all() -> None:
     saving = SavingRule(
-        "memory_call_fraction", 0.2, 1.0, "", ("host",), reach="device_busy_fraction"
+        "taking_turns_fraction", 0.2, 1.0, "", ("host",), reach="device_busy_fraction"
     )
     (found,) = foreseen(
         replace(rule("a", "host_fraction"), saving=saving),
         **STEP,
-        memory_call_fraction=0.3,
+        taking_turns_fraction=0.3,
     ).findings
 
     assert found.saving.high == pytest.approx(0.4)

@@ -123,7 +123,7 @@ _SENTENCES = {
         "{share} of step time is gaps between kernels that the recording makes: XLA "
         "launches its CUDA graphs kernel by kernel while it is profiled."
     ),
-    Kind.LOSS: "{share} of step time is {lost}{recurs}.",
+    Kind.LOSS: "{share} of step time is {lost}{open}.",
     Kind.IDLE: "The devices are idle for {share} of the time{silent}, {why}",
     Kind.COMPUTE: "The devices compute for {share} of step time; {beside}.",
     Kind.NO_COMPUTE: "No device computes anything in this trace.",
@@ -144,7 +144,7 @@ def _sentence(
             words["work_lost"] = percent(work_lost(metrics))
         case Kind.LOSS:
             words["lost"] = _lost(cause, metrics)
-            words["recurs"] = _recurs(cause, metrics, findings)
+            words["open"] = _left_open(cause, metrics, findings)
         case Kind.IDLE:
             words["silent"] = _counted_as_host(cause)
             words["why"] = seen.idle_in or "and the trace does not show why."
@@ -200,14 +200,19 @@ def _lost(cause: Cause, metrics: Metrics) -> str:
     return VERDICTS[cause.bottleneck].lost
 
 
-def _recurs(cause: Cause, metrics: Metrics, findings: Sequence[Finding]) -> str:
-    """That nobody knows whether the host's part of few steps comes back; "" where a
-    finding is about it, and of what the devices run.
+def _left_open(cause: Cause, metrics: Metrics, findings: Sequence[Finding]) -> str:
+    """What the trace cannot show of the host's part: whether that of few steps comes
+    back, or what Python does beside memory from the driver; "" where a finding is about
+    it, and of what the devices run.
     """
     is_known = any(cause.bottleneck in one.claims for one in findings)
-    if is_known or cause.bottleneck not in _OF_HOST or not is_few(metrics):
+    if is_known or cause.bottleneck not in _OF_HOST:
         return ""
-    return "; so few steps cannot show whether that recurs"
+    if is_few(metrics):
+        return "; so few steps cannot show whether that recurs"
+    if cause.bottleneck == "host" and metrics.value("memory_call_fraction"):
+        return "; the trace cannot show whether it gives memory back to the driver"
+    return ""
 
 
 def _awaited(metrics: Metrics) -> str:
