@@ -5,8 +5,6 @@ is decided elsewhere.
 from __future__ import annotations
 
 import os
-import tempfile
-import webbrowser
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -115,6 +113,8 @@ class Showing(msgspec.Struct, frozen=True, kw_only=True):
         """
         output = self.output
         if self.is_temporary:
+            import tempfile  # only --open needs it, and with it random and hashlib
+
             name = f"tfadvisor-{os.urandom(6).hex()}"
             output = Path(tempfile.gettempdir()) / name / "report.html"
         form = form_of(REPORT_FORMS, self.format, output)
@@ -178,6 +178,8 @@ def _show(subject: object, place: ReportPlace, showing: Showing) -> None:
         output.parent.mkdir(mode=0o700)  # not before: a failed analysis leaves nothing
     write_form(place.form, subject, output, **place.settings)
     if output is not None and showing.open:
+        import webbrowser
+
         webbrowser.open(output.resolve().as_uri())
 
 
