@@ -37,6 +37,8 @@ class Screen(msgspec.Struct, frozen=True):
     """Whether styles are sent."""
     ascii_only: bool = False
     """Whether every character must be ASCII."""
+    more: str = "--details"
+    """Where its reader finds what is left out."""
 
 
 PLAIN = Screen()
@@ -86,6 +88,7 @@ class TextPage:
     def __init__(self, screen: Screen = PLAIN) -> None:
         """Nothing is written; `text` gives everything."""
         self.width = screen.width
+        self.more = screen.more
         self._screen = screen
         self._lines: list[_Line] = []
 

@@ -274,6 +274,17 @@ class NotApplicable(msgspec.Struct, frozen=True):
     """What the trace lacks."""
 
 
+class Passed(msgspec.Struct, frozen=True):
+    """A rule that looked, and found that this run is fine."""
+
+    rule_id: str
+    """`tfadvisor explain` explains it."""
+    category: str
+    """What a finding of it would be about."""
+    title: str
+    """The fault that is not there."""
+
+
 class CaptureNote(msgspec.Struct, frozen=True):
     """What is wrong with the trace itself and what to do at the next capture."""
 

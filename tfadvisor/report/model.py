@@ -16,6 +16,7 @@ from tfadvisor.advice.findings import (
     CaptureNote,
     Finding,
     NotApplicable,
+    Passed,
     Plan,
     Verdict,
 )
@@ -464,6 +465,8 @@ class Report(msgspec.Struct, frozen=True):
     """What is wrong with the trace itself."""
     broken: tuple[Broken, ...] = ()
     """Rules and metrics that failed."""
+    passed: tuple[Passed, ...] = ()
+    """What was looked at and is no cost here."""
     ops: tuple[Op, ...] = ()
     """What ran on the devices."""
     attribution: tuple[ClassTime, ...] = ()

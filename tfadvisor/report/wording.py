@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -20,7 +21,7 @@ from tfadvisor.printable import cut, one_line
 from tfadvisor.report.model import ActivityTime, PlacedTime, Report, RunInfo
 from tfadvisor.report.source_lines import SourceLine, lines_at
 from tfadvisor.tallies import listed
-from tfadvisor.units import Unit, duration, in_words, percent
+from tfadvisor.units import Unit, counted, duration, in_words, percent
 from tfadvisor.vocabulary import FRAMEWORKS, TIME_CLASSES, VERDICTS
 
 
@@ -43,6 +44,23 @@ def run_line(report: Report) -> str:
         for part in (one_line(run.name), framework, hosts, _devices(report))
         if part
     )
+
+
+def head_line(report: Report) -> str:
+    """`jax-pictures · JAX 0.11.2 · 1 GPU (NVIDIA H200) · 11 steps of 62.0 ms`."""
+    steps = report.steps
+    name, *others = run_line(report).split(" · ")
+    host = one_line(report.run.hosts[0])
+    if len(report.run.hosts) == 1 and host in others:
+        others.remove(host)
+    if steps.time_ms is None:
+        found = "no steps"
+    elif steps.source == "whole-trace":
+        found = f"no steps found in {duration(steps.time_ms.median)}"
+    else:
+        number = counted(str(steps.count), "step", "steps")
+        found = f"{number} of {duration(steps.time_ms.median)}"
+    return " · ".join((name, *others, found))
 
 
 def _devices(report: Report) -> str:
@@ -100,6 +118,27 @@ def steps_line(report: Report) -> str:
         f"{number} of {duration(steps.time_ms.median)} "
         f"({one_line(steps.about)}{sure}){aside}"
     )
+
+
+_SENTENCE_END = re.compile(r"(?<=[.!?]) (?=[A-Z])")
+
+
+def verdict_sentence(report: Report) -> str:
+    """The verdict in one sentence, with what one change could save."""
+    first, *others = _SENTENCE_END.split(one_line(report.verdict.summary))
+    for other in others:
+        if other.startswith("One change could save"):
+            return f"{first.rstrip('.')}; {other[0].lower()}{other[1:]}"
+    return first
+
+
+def passed_line(report: Report) -> str:
+    """`64 checks: input 12, launch 9, …`; "" where none was made."""
+    if not report.passed:
+        return ""
+    number = counted(str(len(report.passed)), "check", "checks")
+    kinds = Counter(one.category for one in report.passed).most_common()
+    return f"{number}: {', '.join(f'{kind} {count}' for kind, count in kinds)}"
 
 
 def tried_words(finding: Finding) -> str:

@@ -1,10 +1,11 @@
 /** One run drawn, beside another where one is chosen: header, list of sections, sections. */
 import { FRAMEWORKS, type Data, type PageData } from "./data/generated.js";
 import { h, replaceChildren } from "./dom.js";
-import type { Section, View } from "./parts/section.js";
+import { save } from "./parts/csv.js";
+import { folded, type Section, type View } from "./parts/section.js";
 import { themeButton } from "./parts/theme.js";
 import { attribution } from "./sections/attribution.js";
-import { capture, metrics, notApplicable } from "./sections/about.js";
+import { capture, metrics, notApplicable, passed } from "./sections/about.js";
 import { collectives } from "./sections/collectives.js";
 import { compare } from "./sections/compare.js";
 import { devices } from "./sections/devices.js";
@@ -59,11 +60,16 @@ export function drawRun(page: HTMLElement, wanted: Wanted): (finding: string) =>
     h("a", { class: "skip", href: "#verdict" }, "Skip to the verdict"),
     header(run, wanted.picker, wanted.notice),
     h("div", { class: "frame" }, names.element, main),
-    h("footer", { class: "dim small" }, `${run.report.tool.name} ${run.report.tool.version}, report schema ${run.report.schema_version}. ${wanted.aside}`));
+    h("footer", { class: "dim small" }, `${run.report.tool.name} ${run.report.tool.version}, report schema ${run.report.schema_version}. ${wanted.aside} `, jsonButton(run)));
   if (wanted.atOnce) finish();
   else afterPaint(finish);
   addEventListener("beforeprint", finish, { capture: true, signal });
   return openFinding;
+}
+
+/** The report, and the tables of the page, as a file. */
+function jsonButton(run: PageData): HTMLElement {
+  return h("button", { type: "button", class: "quiet", on: { click: () => { save(`${run.report.run.name.replace(/[^\w.-]+/g, "_")}.json`, JSON.stringify({ ...run, drawn: undefined, more: undefined }, null, 1), "application/json"); } } }, "Save as JSON");
 }
 
 /** In a window that is not shown, once it is. */
@@ -84,7 +90,14 @@ function sections(view: View): { list: Section[]; open: (finding: string) => voi
   const drawn = timeline(view);
   view = { ...view, links: { ...view.links, showTimeline: drawn.show } };
   const advice = findings(view);
-  const list = [compare(view), attribution(view), advice, steps(view), drawn, computeParts(view), ops(view), memory(view), collectives(view), devices(view), input(view), metrics(view), capture(view), notApplicable(view)];
+  const list = [
+    compare(view), attribution(view), advice, steps(view), drawn, computeParts(view), ops(view),
+    folded(memory(view)),
+    collectives(view),
+    folded(devices(view)),
+    folded(input(view)),
+    metrics(view), passed(view), capture(view), notApplicable(view),
+  ];
   return { list: list.filter((one) => one !== null), open: advice.open };
 }
 

@@ -21,16 +21,25 @@ describe("where the step goes", () => {
   it("draws a tree whose large classes are open, and nothing in a name is markup", () => {
     const parts = [{ activity: "<b>save</b>", fraction: 0.95, ms: 9.5, places: [], parts: [] }];
     const report = { attribution: [{ class: "host", fraction: 0.95, ms: 9.5, parts }, { class: "idle", fraction: 0.05, ms: 0.5, parts: [] }], attribution_absent: null, speed_of_light: null };
-    const { element } = attribution({ run: { report } } as unknown as View);
+    const { element } = attribution({ run: { report, short_names: {} } } as unknown as View);
 
     expect(element.querySelector<HTMLDetailsElement>("#where-host")?.open).toBe(true);
     expect(element.querySelector<HTMLDetailsElement>("#where-idle")?.open).toBe(false);
     expect(element.querySelector(".tree-leaf")?.textContent).toBe("<b>save</b>95%9.50 ms");
   });
 
+  it("shortens the name of a kernel as the text does, with the whole one to read", () => {
+    const activity = "void Eigen::internal::EigenMetaKernel<many templates>(long)";
+    const report = { attribution: [{ class: "compute", fraction: 1, ms: 1, parts: [{ activity, fraction: 1, ms: 1, places: [], parts: [] }] }], attribution_absent: null, speed_of_light: null };
+    const { element } = attribution({ run: { report, short_names: { [activity]: "EigenMetaKernel<…>" } } } as unknown as View);
+
+    expect(element.querySelector(".tree-name[title]")?.textContent).toBe("EigenMetaKernel<…>");
+    expect(element.querySelector<HTMLElement>(".tree-name[title]")?.title).toBe(activity);
+  });
+
   it("says why there is none", () => {
     const report = { attribution: [], attribution_absent: "the trace holds no step" };
 
-    expect(attribution({ run: { report } } as unknown as View).element.textContent).toContain("Not known: the trace holds no step.");
+    expect(attribution({ run: { report, short_names: {} } } as unknown as View).element.textContent).toContain("Not known: the trace holds no step.");
   });
 });

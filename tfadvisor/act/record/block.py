@@ -92,10 +92,7 @@ class BlockRecording:
                 self._write_counters(after)
                 self._keep(closed)
         if self._show and self.report is not None:
-            print(
-                as_text(self.report.report, screen=screen_of(sys.stdout)),
-                end="",
-            )
+            _show(self.report)
 
     def _write_counters(self, after: dict[str, Any]) -> None:
         letter = {
@@ -139,6 +136,18 @@ class BlockRecording:
             run,
             self._options,
         )
+
+
+def _show(report: Analysis) -> None:
+    """As one output of a notebook's cell, else as text."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if hasattr(shell, "kernel"):
+        from IPython.display import display
+
+        display(report)
+    else:
+        text = as_text(report.report, screen=screen_of(sys.stdout))
+        sys.stdout.write(text)
 
 
 def profile(

@@ -49,6 +49,8 @@ class Fired(msgspec.Struct, frozen=True):
     judged: tuple[Judged, ...]
     not_applicable: tuple[NotApplicable, ...]
     broken: tuple[Broken, ...]
+    quiet: tuple[Rule, ...] = ()
+    """What they look for is not the case."""
 
 
 def run_rules(rules: Sequence[Rule], metrics: Metrics) -> Fired:
@@ -56,6 +58,7 @@ def run_rules(rules: Sequence[Rule], metrics: Metrics) -> Fired:
     judged: list[Judged] = []
     absent: list[NotApplicable] = []
     broken: list[Broken] = []
+    quiet: list[Rule] = []
     for rule in rules:
         try:
             outcome = judge(rule, metrics)
@@ -66,7 +69,9 @@ def run_rules(rules: Sequence[Rule], metrics: Metrics) -> Fired:
             judged.append(outcome)
         elif isinstance(outcome, NotApplicable):
             absent.append(outcome)
-    return Fired(tuple(judged), tuple(absent), tuple(broken))
+        else:
+            quiet.append(rule)
+    return Fired(tuple(judged), tuple(absent), tuple(broken), tuple(quiet))
 
 
 def broken_by(rule: Rule, error: Exception) -> Broken:

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.advice.evidence import NOTHING_MORE, Evidence
-from tfadvisor.advice.findings import Broken, CaptureNote, Finding, Verdict
+from tfadvisor.advice.findings import Broken, CaptureNote, Finding, Passed, Verdict
 from tfadvisor.advice.judging.cause import Cause, cause_of
 from tfadvisor.advice.judging.judge_rules import Fired
 from tfadvisor.advice.judging.verdict import Seen, verdict_of
@@ -94,6 +94,7 @@ def assemble(
             *on_files(files, source),
         ),
         broken=_broken(catalogue, ranking, metrics),
+        passed=tuple(_passed(fired)),
         ops=run_ops(run),
         attribution=attributed,
         attribution_absent=no_attribution or None,
@@ -130,6 +131,15 @@ def _about_the_capture(findings: Sequence[Finding]) -> Iterator[CaptureNote]:
         if one.category == "capture" and one.fixes:
             fix = one.fixes[0]
             yield CaptureNote(one.rule_id, one.summary, fix.do, fix.snippet)
+
+
+def _passed(fired: Fired) -> Iterator[Passed]:
+    """About the run, not the recording, and not told otherwise by its other window."""
+    decided = {judged.rule.id for judged in fired.judged}
+    decided.update(absent.rule_id for absent in fired.not_applicable)
+    for rule in fired.quiet:
+        if rule.category != "capture" and rule.id not in decided:
+            yield Passed(rule.id, rule.category, rule.title)
 
 
 def _broken(

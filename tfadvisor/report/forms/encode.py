@@ -7,7 +7,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, get_type_hints
 
@@ -24,7 +24,7 @@ from tfadvisor.report.forms.page_data import (
     PageData,
     PartRow,
 )
-from tfadvisor.report.model import Op, Report, StepInfo
+from tfadvisor.report.model import ActivityTime, Op, PlacedTime, Report, StepInfo
 from tfadvisor.report.wording import bar_note, plan_end, plan_lines
 from tfadvisor.vocabulary import TIME_CLASSES
 
@@ -112,7 +112,7 @@ def _page(page: PageData) -> dict[str, Any]:
     found["plan"] = [_fields(one) for one in plan_lines(report)]
     found["plan_end"] = plan_end(report)
     found["bar_note"] = bar_note(report)
-    found["short_names"] = _short_names(page.ops)
+    found["short_names"] = _short_names(_names(page))
     return found
 
 
@@ -136,14 +136,27 @@ def _step_shares(steps: Sequence[StepInfo]) -> dict[str, list[int]]:
     return shares
 
 
-def _short_names(ops: Sequence[Op]) -> dict[str, str]:
-    """Of the names that are too long, in the order of the table."""
+def _names(page: PageData) -> Iterator[str | None]:
+    """Of ops and kernels, in the table, and where the step goes."""
+    for op in page.ops:
+        yield from (op.op, op.kernel)
+    activities = [one for kind in page.report.attribution for one in kind.parts]
+    parts: list[ActivityTime | PlacedTime] = [*activities]
+    for activity in activities:
+        parts += activity.parts
+    for part in parts:
+        if "::" in part.activity:
+            yield part.activity
+        yield from (place.kernel for place in part.places)
+
+
+def _short_names(names: Iterable[str | None]) -> dict[str, str]:
+    """Of the names that are too long."""
     found = {}
-    for op in ops:
-        for name in filter(None, (op.op, op.kernel)):
-            short = short_kernel(name, _LONGEST_NAME)
-            if short != name:
-                found[name] = short
+    for name in filter(None, names):
+        short = short_kernel(name, _LONGEST_NAME)
+        if short != name:
+            found[name] = short
     return found
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from itertools import zip_longest
 
 import msgspec
 from msgspec.structs import astuple
@@ -35,8 +36,10 @@ from tfadvisor.report.wording import (
     bar_note,
     evidence_words,
     fitted,
+    head_line,
     location_words,
     nothing_to_change,
+    passed_line,
     place_of_time,
     plan_end,
     plan_lines,
@@ -48,6 +51,7 @@ from tfadvisor.report.wording import (
     time_lines,
     tried_words,
     verdict_name,
+    verdict_sentence,
     weight_words,
     worth_words,
 )
@@ -96,12 +100,13 @@ def as_text(
     _findings(page, report, details)
     _plan(page, report)
     _questions(page, report, details)
+    _passed(page, report, details)
     _capture(page, report, details)
     if details:
         _tables(page, report)
     _broken(page, report)
 
-    if not details:
+    if not details and screen.more == PLAIN.more:
         more = "--details prints all evidence and fixes, --format json|markdown "
         page.line((f"{more}prints other formats", DIM))
     return page.text()
@@ -121,21 +126,23 @@ def _tables(page: TextPage, report: Report) -> None:
 
 
 def _head(page: TextPage, report: Report, details: bool) -> None:
-    """The whole program comes before its step."""
-    page.line((run_line(report), TITLE))
+    """One line, the whole program before its step, and a sentence. details: how the
+    steps were found, and all that is said of them.
+    """
+    page.hanging("", (head_line(report), TITLE), 0)
+    if details:
+        page.hanging("", (f"{run_line(report)}: {steps_line(report)}", DIM), 0)
     if words := run_words(report):
         page.hanging("", words, 0, 2)
         page.hanging("", (before_words(report), DIM), 0, 2)
-    page.line((steps_line(report), DIM))
     page.line()
     if details:
         _run(page, report)
 
     name = f" {verdict_name(report)} "
     margin = len(name) + 2
-    first, *others = textwrap.wrap(
-        one_line(report.verdict.summary), page.width - margin
-    )
+    words = one_line(report.verdict.summary) if details else verdict_sentence(report)
+    first, *others = textwrap.wrap(words, page.width - margin)
     page.line((name, _verdict_style(report.verdict)), f"  {first}")
     for other in others:
         page.line(" " * margin + other)
@@ -337,7 +344,7 @@ def _findings(
     more = len(found) - len(shown)
     if more:
         plural = "s" if more > 1 else ""
-        page.line((f"{more} smaller finding{plural}: see --details.", DIM))
+        page.line((f"{more} smaller finding{plural}: see {page.more}.", DIM))
         page.line()
 
 
@@ -372,7 +379,7 @@ def _questions(
     for one in asked[:_SHOWN]:
         _question(page, one)
     if len(asked) > _SHOWN:
-        _paragraph(page, f"{len(asked) - _SHOWN} more: see --details.", DIM)
+        _paragraph(page, f"{len(asked) - _SHOWN} more: see {page.more}.", DIM)
     page.line()
 
 
@@ -437,7 +444,7 @@ def _first_fix(
     others = len(fixes) - 1
     if others > 0:
         plural = "es" if others > 1 else ""
-        _paragraph(page, f"{others} other fix{plural}: see --details.", DIM)
+        _paragraph(page, f"{others} other fix{plural}: see {page.more}.", DIM)
 
 
 def _all_of_it(page: TextPage, finding: Finding) -> None:
@@ -486,22 +493,52 @@ def _plan(page: TextPage, report: Report) -> None:
 # About the trace, and what rules and metrics say of it.
 
 
+def _passed(page: TextPage, report: Report, details: bool) -> None:
+    """What costs nothing here: a line, or each with the fault that is not there."""
+    words = passed_line(report)
+    if not words:
+        return
+    page.hanging(("Looked at and fine  ", TITLE), (words, DIM), 2)
+    if details:
+        by_kind = listed((one.category, one.title) for one in report.passed)
+        for kind, titles in by_kind.items():
+            _paragraph(page, f"not so: {'; '.join(titles)}", DIM, f"{kind}  ")
+    page.line()
+
+
 def _capture(
     page: TextPage,
     report: Report,
     details: bool,
 ) -> None:
-    about = [*filter(None, [unknown_words(report)]), *about_lines(report)]
-    if not report.capture and not about:
+    notes = [f"{one_line(note.note)} {one_line(note.do)}" for note in report.capture]
+    notes += filter(None, [unknown_words(report)])
+    notes += map(one_line, about_lines(report))
+    if not notes:
+        return
+    if not details:
+        _first_note(page, notes)
         return
 
     page.line(("About this trace", TITLE))
-    for note in report.capture:
-        _bullet(page, f"{one_line(note.note)} {one_line(note.do)}")
-        if details:
-            page.code(note.snippet, "cyan")
-    for line in about:
-        _bullet(page, one_line(line))
+    snippets = [note.snippet for note in report.capture]
+    for note, snippet in zip_longest(notes, snippets, fillvalue=""):
+        _bullet(page, note)
+        page.code(snippet, "cyan")
+    page.line()
+
+
+def _first_note(page: TextPage, notes: Sequence[str]) -> None:
+    """In two lines, whatever there is to say."""
+    title = "About this trace  "
+    first, *others = textwrap.wrap(notes[0].strip(), page.width - len(title))
+    more = f"{len(notes) - 1} more: see {page.more}." if len(notes) > 1 else ""
+    if others and more:
+        first = cut(f"{first} {others[0]}", page.width - len(title))
+    page.line((title, TITLE), first)
+    if others or more:
+        second = more or cut(" ".join(others), page.width - len(title))
+        page.line(" " * len(title), (second, DIM if more else ""))
     page.line()
 
 

@@ -187,6 +187,13 @@ export interface Broken {
   error: string;
 }
 
+/** A rule that looked, and found that this run is fine. */
+export interface Passed {
+  rule_id: string;
+  category: string;
+  title: string;
+}
+
 /** Where something happens; "" for what the trace does not tell. */
 export interface Place {
   file: string;
@@ -377,6 +384,7 @@ export interface Report {
   not_applicable: NotApplicable[];
   capture: CaptureNote[];
   broken: Broken[];
+  passed: Passed[];
   attribution: ClassTime[];
   attribution_absent: string | null;
   speed_of_light: SpeedOfLight | null;

@@ -38,6 +38,15 @@ export function section(id: string, title: string, note: string, ...children: (N
   return { id, title, note, element: h("section", { id, "aria-labelledby": `${id}-title`, tabindex: -1 }, heading, ...children) };
 }
 
+/** The same with all but its heading folded away: what a reader asks for next, and not first. */
+export function folded(made: Section | null): Section | null {
+  if (made === null) return null;
+  const [heading, ...rest] = made.element.children;
+  const details = h("details", { class: "folded" }, h("summary", null, "Show"), ...rest);
+  made.element.replaceChildren(heading!, details);
+  return made;
+}
+
 export function empty(text: string): HTMLElement {
   return h("p", { class: "dim empty" }, text);
 }

@@ -2,19 +2,40 @@
 import { h, withCode } from "../dom.js";
 import { empty, section, type Section, type View } from "../parts/section.js";
 import { csvButton } from "../parts/csv.js";
-import type { MetricValue } from "../data/generated.js";
+import type { MetricValue, Report } from "../data/generated.js";
 import { count, inWords } from "../words.js";
 import { snippet } from "./findings.js";
 
+/** The first note; the others are folded away. */
 export function capture({ run: { report, about } }: View): Section {
-  const said = report.capture.length + about.length;
+  const notes = [
+    ...report.capture.map((one) => h("li", null, h("p", null, one.note), h("p", { class: "dim" }, one.do), one.snippet.trim() === "" ? null : snippet(one.snippet, "Next capture"))),
+    ...about.map((line) => h("li", null, h("p", null, line))),
+  ];
+  const more = notes.slice(1);
   return section(
     "capture",
     "About this trace",
-    said === 0 ? "" : String(said),
+    notes.length === 0 ? "" : String(notes.length),
     report.capture.length === 0 ? empty("The capture is sound.") : null,
-    h("ul", { class: "notes" }, ...report.capture.map((one) => h("li", null, h("p", null, one.note), h("p", { class: "dim" }, one.do), one.snippet.trim() === "" ? null : snippet(one.snippet, "Next capture"))), ...about.map((line) => h("li", null, h("p", null, line)))),
+    h("ul", { class: "notes" }, ...notes.slice(0, 1)),
+    more.length === 0 ? null : h("details", { class: "as-table" }, h("summary", null, `${count(more.length)} more`), h("ul", { class: "notes" }, ...more)),
     report.broken.length === 0 ? null : h("div", { class: "caveat" }, h("strong", null, "Broken: "), h("ul", { class: "plain" }, ...report.broken.map((one) => h("li", null, h("code", null, one.name), `: ${one.error}`)))),
+  );
+}
+
+/** What was checked and is no cost here, folded by what it is about. */
+export function passed({ run: { report } }: View): Section {
+  const kinds = new Map<string, Report["passed"]>();
+  for (const one of report.passed) kinds.set(one.category, [...(kinds.get(one.category) ?? []), one]);
+  const groups = [...kinds].sort((a, b) => b[1].length - a[1].length);
+  return section(
+    "passed",
+    "Looked at and fine",
+    report.passed.length === 0 ? "" : count(report.passed.length),
+    report.passed.length === 0 ? empty("No rule could tell that anything is fine.") : h("p", { class: "dim" }, "Faults that were looked for, and are not there or cost nothing."),
+    groups.length === 0 ? null : h("details", { class: "metric-group" }, h("summary", null, groups.map(([kind, rows]) => `${kind} ${rows.length}`).join(", ")),
+      ...groups.map(([kind, rows]) => h("div", null, h("h3", null, kind), h("ul", { class: "plain" }, ...rows.map((one) => h("li", null, "✓ ", h("s", null, one.title), " ", h("code", { class: "dim small" }, one.rule_id))))))),
   );
 }
 
@@ -57,7 +78,7 @@ export function metrics({ run: { report, metric_modules: modules } }: View): Sec
   const groups = Object.keys(GROUPS)
     .map((group) => ({ group, rows: known.filter(([name]) => groupOf(name) === group) }))
     .filter(({ rows }) => rows.length > 0)
-    .map(({ group, rows }, place) => foldedMetrics(`${GROUPS[group]!} (${rows.length})`, rows, place === 0));
+    .map(({ group, rows }) => foldedMetrics(`${GROUPS[group]!} (${rows.length})`, rows, false));
   const absent = all.filter(([, one]) => one.value === null);
   if (absent.length > 0) groups.push(foldedMetrics(`Not known from this trace (${absent.length})`, absent, false));
   const found = h("span", { class: "dim small", "aria-live": "polite" });
@@ -104,6 +125,6 @@ export function notApplicable({ run: { report } }: View): Section {
     "Not applicable",
     report.not_applicable.length === 0 ? "" : String(report.not_applicable.length),
     h("p", { class: "dim" }, report.not_applicable.length === 0 ? "Every rule applies to this trace." : "This trace cannot decide these rules. That does not mean that they found nothing."),
-    h("dl", { class: "reasons" }, ...[...reasons].map(([reason, rules]) => h("div", null, h("dt", null, ...withCode(reason)), h("dd", null, ...rules.map((rule) => h("code", null, rule)))))),
+    report.not_applicable.length === 0 ? null : h("details", { class: "metric-group" }, h("summary", null, "Why"), h("dl", { class: "reasons" }, ...[...reasons].map(([reason, rules]) => h("div", null, h("dt", null, ...withCode(reason)), h("dd", null, ...rules.map((rule) => h("code", null, rule))))))),
   );
 }

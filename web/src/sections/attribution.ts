@@ -9,7 +9,11 @@ import { duration, percent } from "../words.js";
 
 const OPEN = 0.1;
 
-export function attribution({ run: { report } }: View): Section {
+/** Of kernels whose whole name fills lines. */
+let shortNames: Record<string, string> = {};
+
+export function attribution({ run: { report, short_names: names } }: View): Section {
+  shortNames = names;
   const classes = report.attribution;
   if (classes.length === 0) return section("where", "Where the step goes", "", empty(`Not known: ${report.attribution_absent ?? "the trace holds no step"}.`));
   return section("where", "Where the step goes", "",
@@ -52,9 +56,10 @@ function leaf(one: ActivityTime | PlacedTime): HTMLElement {
 
 function row(one: ActivityTime | PlacedTime): HTMLElement {
   const where = placeWords(one.places[0], one.activity);
+  const name = shortNames[one.activity] ?? one.activity;
   const cause = "cause" in one ? causeWords(one.cause) : "";
   return h("span", { class: "tree-row" },
-    h("span", { class: "tree-name" }, one.activity, where === "" ? null : h("span", { class: "dim small" }, ` ${where}`), cause === "" ? null : h("span", { class: "dim small" }, ` ${cause}`)),
+    h("span", { class: "tree-name", title: name === one.activity ? "" : one.activity.slice(0, 400) }, name, where === "" ? null : h("span", { class: "dim small" }, ` ${where}`), cause === "" ? null : h("span", { class: "dim small" }, ` ${cause}`)),
     ...numbers(one));
 }
 
@@ -83,5 +88,5 @@ function doneWords({ what, by, fraction, count }: Done): string {
 export function placeWords(place: Place | undefined, activity: string): string {
   if (place === undefined) return "";
   const line = place.line === null ? place.file : `${place.file}:${place.line}`;
-  return [line, place.layer, place.stage, place.kernel].filter((one) => one !== "" && !activity.includes(one)).join(", ");
+  return [line, place.layer, place.stage, shortNames[place.kernel] ?? place.kernel].filter((one) => one !== "" && !activity.includes(one)).join(", ");
 }

@@ -43,13 +43,14 @@ export function computeParts(view: View): Section {
     "",
     h("div", { class: "toolbar" }, labelled("By", select(useful.map((one) => WORDS[one]), 0, (place) => { key = useful[place] ?? key; draw(); }))),
     table,
-    h("h3", null, "Flame graph"),
-    h("div", { class: "toolbar" }, labelled("Tree of", select(TREES.map((one) => TREE_WORDS[one] ?? one), TREES.indexOf(way), (place) => { way = TREES[place] ?? way; draw(); })), h("span", { class: "dim small" }, "The wider, the longer; colours only tell levels apart. Hatched: time beyond what the device's peaks allow. Double click or Enter shows only what is below.")),
-    picture,
-    h("h3", null, "Roofline"),
-    h("div", { class: "toolbar" }, peak("Peak, TFLOP/s", 1e12, stated.flops, (value) => { peaks.flops = value; draw(); }), peak("Memory, GB/s", 1e9, stated.bytes_per_s, (value) => { peaks.bytes = value; draw(); }),
+    asTable("Flame graph and roofline", () => h("div", null,
+      h("h3", null, "Flame graph"),
+      h("div", { class: "toolbar" }, labelled("Tree of", select(TREES.map((one) => TREE_WORDS[one] ?? one), TREES.indexOf(way), (place) => { way = TREES[place] ?? way; draw(); })), h("span", { class: "dim small" }, "The wider, the longer; colours only tell levels apart. Hatched: time beyond what the device's peaks allow. Double click or Enter shows only what is below.")),
+      picture,
+      h("h3", null, "Roofline"),
+      h("div", { class: "toolbar" }, peak("Peak, TFLOP/s", 1e12, stated.flops, (value) => { peaks.flops = value; draw(); }), peak("Memory, GB/s", 1e9, stated.bytes_per_s, (value) => { peaks.bytes = value; draw(); }),
       h("span", { class: "dim small" }, stated.flops === null ? `The trace states no peaks of ${stated.device || "its devices"}: type them in to see what is wasted.` : `Of ${stated.device}, 16-bit matrix arithmetic.`)),
-    roof,
+      roof)),
   );
   draw();
   return made;

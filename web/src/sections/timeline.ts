@@ -131,7 +131,7 @@ export function timeline(view: View): TimelineSection {
     "",
     h("div", { class: "toolbar" }, several ? labelled("Host", hostChoice) : null, labelled("Step", stepChoice), whole, zoomButtons(() => stage.zoom, () => { stage.redraw(); }), find.element,
       h("button", { type: "button", title: "Sums by class and by name of the time in view (r); dragging along the ruler chooses any other time", on: { click: () => { stage.measure(stage.zoom.from, stage.zoom.to); } } }, "Sum what is in view"),
-      perfetto(stage), viewerLink(view, () => state.host)),
+      perfetto(stage), momentLink(view, stage, state), viewerLink(view, () => state.host)),
     words,
     legend.element,
     findings.element,
@@ -144,7 +144,14 @@ export function timeline(view: View): TimelineSection {
   );
   listSteps();
   use(first, null);
-  if (late !== "") void choose("", state.index);
+  const moment = momentOf(location.hash);
+  if (moment !== null) {
+    void choose(moment.host, moment.index).then(() => {
+      stage.zoom.show(moment.from, moment.to);
+      stage.redraw();
+      made.element.scrollIntoView({ block: "start" });
+    });
+  } else if (late !== "") void choose("", state.index);
   return {
     ...made,
     show: (host, index, kinds) => {
@@ -157,6 +164,45 @@ export function timeline(view: View): TimelineSection {
       return true;
     },
   };
+}
+
+/** A stretch of one step, as an address has it. ns. */
+export interface Moment {
+  /** "": all. */
+  host: string;
+  index: number;
+  from: number;
+  to: number;
+}
+
+/** `#moment=host,3,1200,5400`; null for any other. */
+export function momentOf(hash: string): Moment | null {
+  const found = /^#moment=([^,]*),(\d{1,9}),(\d{1,15}),(\d{1,15})$/.exec(hash);
+  if (found === null) return null;
+  const [from, to] = [Number(found[3]), Number(found[4])];
+  return to > from ? { host: decoded(found[1]!), index: Number(found[2]), from, to } : null;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+export function momentHash({ host, index, from, to }: Moment): string {
+  return `#moment=${encodeURIComponent(host)},${index},${Math.floor(from)},${Math.ceil(to)}`;
+}
+
+/** Puts what is in view into the page's address; in a tab of a server the address is the server's. */
+function momentLink(view: View, stage: Stage, state: { host: string; index: number }): HTMLElement | null {
+  if (view.links.loadStep !== null) return null;
+  const words = h("span", { "aria-live": "polite" }, "Link to this view");
+  return h("button", { type: "button", class: "quiet", title: "The page's address then leads to this stretch of this step", on: { click: () => {
+    history.replaceState(null, "", momentHash({ ...state, from: stage.zoom.from, to: stage.zoom.to }));
+    words.textContent = "It is in the address now";
+  } } }, words);
 }
 
 function lateFirst(steps: StepTable, index: number): string[] {

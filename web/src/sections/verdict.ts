@@ -39,17 +39,26 @@ export function verdict({ run, links }: View): Section {
   return made;
 }
 
+const STEP_SOURCES: Record<string, string> = {
+  marker: "markers",
+  module: "runs of a compiled program",
+  "launch-pattern": "a pattern of launches",
+  "host-loop": "a loop on the host",
+  "whole-trace": "none found",
+};
+
 function stats(report: Report, longest: string): HTMLElement {
   const { steps } = report;
   const times = steps.time_ms;
   const rows: [string, string, string][] = [];
   if (times !== null && steps.source !== "whole-trace") {
-    rows.push(["Step", duration(times.median), `median; mean ${duration(times.mean)}`]);
-    rows.push(["95th percentile", duration(times.p95), `shortest ${duration(times.min)}, longest ${duration(times.max)}${longest}`]);
+    const several = steps.count > 1;
+    rows.push(["Step", duration(times.median), several ? `median; mean ${duration(times.mean)}` : "the only one that was counted"]);
+    if (several) rows.push(["95th percentile", duration(times.p95), `shortest ${duration(times.min)}, longest ${duration(times.max)}${longest}`]);
     rows.push(["Steps", count(steps.count), stepsAside(report)]);
   }
   const found = steps.source === "marker" ? "certain" : `inferred, confidence ${percent(steps.confidence)}`;
-  rows.push(["Steps from", steps.source.replaceAll("-", " "), `${steps.about}; ${found}`]);
+  rows.push(["Steps from", STEP_SOURCES[steps.source] ?? steps.source, `${steps.about}; ${found}`]);
   const peak = report.metrics["peak_memory_fraction"]?.value;
   if (typeof peak === "number") rows.push(["Peak memory", percent(peak), "of the device memory"]);
   return h("dl", { class: "stats" }, ...rows.map(([name, value, about]) => h("div", null, h("dt", null, name), h("dd", null, h("strong", null, value), h("span", { class: "dim" }, about)))));

@@ -48,9 +48,10 @@ def test_an_analysis_is_one_line_and_one_self_contained_fragment(
     shown = found._repr_html_()
 
     assert re.fullmatch(
-        r"<tfadvisor\.Report of .*: UNBALANCED, .* steps of .*, \d+ findings?>",
+        r"<tfadvisor\.Report of .* · \d+ steps of .*: UNBALANCED, \d+ findings?>",
         repr(found),
     )
+    assert "--details" not in shown
     elements = _Elements(shown).found
     assert not [
         attributes
