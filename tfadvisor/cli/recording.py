@@ -27,6 +27,7 @@ from tfadvisor.memory_limits import (
 )
 from tfadvisor.printable import in_one_message, printable
 from tfadvisor.report.forms import Form
+from tfadvisor.units import duration, percent
 
 if TYPE_CHECKING:
     from tfadvisor.act.record import KeptRun, RecordedRun
@@ -92,13 +93,20 @@ def check_rules(options: Options) -> None:
     load_catalogue(options.rules, options.disabled)
 
 
-def keep_recording(recorded: RecordedRun, out: Path, options: Options) -> KeptRun:
-    """Keeps the traces in the logdir. Raises UsageError for a place that takes none."""
+def keep_recording(
+    recorded: RecordedRun,
+    out: Path,
+    options: Options,
+    command: Sequence[str] = (),
+) -> KeptRun:
+    """Keeps the traces in the logdir. command: that was started. Raises UsageError for
+    a place that takes none.
+    """
     # imports NumPy, which no --help needs
     from tfadvisor.act.record import keep
 
     try:
-        return keep(recorded, out, datetime.now(), options)
+        return keep(recorded, out, datetime.now(), options, command)
     except OSError as error:
         raise UsageError(
             f"--out {out}: cannot be written: {error.strerror or error}."
@@ -148,6 +156,14 @@ def write_kept(kept: KeptRun, options: Options, place: ReportPlace) -> None:
 def note_kept(kept: KeptRun) -> None:
     """Where the recording lies, and what broke."""
     note(f"recorded in {kept.folder}")
+    earlier = kept.earlier
+    if earlier is not None:
+        change = earlier.now_ms / earlier.step_ms - 1
+        words = f"{percent(abs(change))} {'less' if change < 0 else 'more'}"
+        note(
+            f"the same command took {duration(earlier.step_ms)} a step in "
+            f"{earlier.run}: {words} now, by one recording each."
+        )
     for broken in kept.report.broken:
         note(f"{broken.name}: {broken.error}")
 

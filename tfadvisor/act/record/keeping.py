@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -34,11 +35,24 @@ _NOTE = "recording.json"
 _KEPT = (".xplane.pb", ENDING, SAMPLES_ENDING, SOURCES_ENDING)
 
 
+class Earlier(msgspec.Struct, frozen=True):
+    """The last recording of the same command in the same logdir."""
+
+    run: str
+    """Its name."""
+    step_ms: float
+    """Its steps, as they were recorded."""
+    now_ms: float
+    """The steps of the new recording, likewise."""
+
+
 class KeptRun(msgspec.Struct, frozen=True):
     """folder: of the run, below the logdir. report: with what recording cost."""
 
     folder: Path
     report: Report
+    earlier: Earlier | None = None
+    """None where there is none to compare with."""
 
 
 def keep(
@@ -46,22 +60,24 @@ def keep(
     logdir: Path,
     now: datetime,
     options: Options,
+    command: Sequence[str] = (),
 ) -> KeptRun:
     """Moves the traces into a new run of the logdir, and reads them there with all that
-    lies beside them. now: names the run. Raises OSError.
+    lies beside them. now: names the run. command: that was recorded, where one was
+    started. Raises OSError.
     """
     folder = _new_run(logdir, now)
     for file in sorted(recorded.chosen.folder.iterdir()):
         if file.name.endswith(_KEPT):
             _move(file, folder / file.name)
-    note = json.dumps(_note(recorded), indent=2)
-    (folder / _NOTE).write_text(f"{note}\n", encoding="utf-8")
+    note = {**_note(recorded), "command": list(command)}
+    (folder / _NOTE).write_text(f"{json.dumps(note, indent=2)}\n", encoding="utf-8")
 
     run, _ = choose_run([folder])
     report = analyze_run(run, options)
     notes = (*notes_of(recorded), *_on_samples(run))
     capture = (*notes, *report.capture)
-    return KeptRun(folder, replace(report, capture=capture))
+    return KeptRun(folder, replace(report, capture=capture), _earlier(folder, note))
 
 
 def with_measured(kept: KeptRun, options: Options, measured: Measured) -> KeptRun:
@@ -70,7 +86,7 @@ def with_measured(kept: KeptRun, options: Options, measured: Measured) -> KeptRu
     """
     run, _ = choose_run([kept.folder])
     report = analyze_run(run, replace(options, measured=measured))
-    return KeptRun(kept.folder, replace(report, capture=kept.report.capture))
+    return replace(kept, report=replace(report, capture=kept.report.capture))
 
 
 def with_rates(kept: KeptRun, options: Options) -> KeptRun:
@@ -83,7 +99,7 @@ def with_rates(kept: KeptRun, options: Options) -> KeptRun:
         return kept
     run, _ = choose_run([kept.folder])
     report = analyze_run(run, options)
-    return KeptRun(kept.folder, replace(report, capture=kept.report.capture))
+    return replace(kept, report=replace(report, capture=kept.report.capture))
 
 
 def _on_samples(run: Run) -> Iterator[CaptureNote]:
@@ -99,6 +115,25 @@ def _move(file: Path, target: Path) -> None:
     except OSError:
         with file.open("rb") as source, new_file(target) as copy:
             shutil.copyfileobj(source, copy)
+
+
+def _earlier(folder: Path, note: dict[str, Any]) -> Earlier | None:
+    """folder: of the new run. note: what is written there."""
+    now_ms = _step_ms(note)
+    others = sorted(folder.parent.glob(f"*/{_NOTE}"), reverse=True)
+    for file in others:
+        with suppress(OSError, ValueError, AttributeError):
+            before = json.loads(file.read_text(encoding="utf-8"))
+            step_ms = _step_ms(before)
+            same = before.get("command") == note["command"] != []
+            if file.parent != folder and same and step_ms and now_ms:
+                return Earlier(file.parent.name, step_ms, now_ms)
+    return None
+
+
+def _step_ms(note: dict[str, Any]) -> float | None:
+    found = (note.get("recorded") or {}).get("step_ms")
+    return found if isinstance(found, float | int) and found > 0 else None
 
 
 def _new_run(logdir: Path, now: datetime) -> Path:

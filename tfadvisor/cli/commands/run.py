@@ -267,7 +267,7 @@ def _of_program(
         with LiveLine() as line:
             record = recorded_program(command, wanted, options, show=line.show)
             program, recorded = stack.enter_context(record)
-        kept = keep_recording(recorded, recording.out, options)
+        kept = keep_recording(recorded, recording.out, options, command)
         if stops:
             program.stop()
             kept = rated(kept, recording.out, options)

@@ -134,7 +134,7 @@ def _about_the_capture(findings: Sequence[Finding]) -> Iterator[CaptureNote]:
 
 
 def _passed(fired: Fired) -> Iterator[Passed]:
-    """About the run, not the recording, and not told otherwise by its other window."""
+    """About the run, not the recording, and not contradicted by its other window."""
     decided = {judged.rule.id for judged in fired.judged}
     decided.update(absent.rule_id for absent in fired.not_applicable)
     for rule in fired.quiet:
