@@ -43,7 +43,7 @@ class Earlier(msgspec.Struct, frozen=True):
     step_ms: float
     """Its steps, as they were recorded."""
     now_ms: float
-    """The steps of the new recording, likewise."""
+    """Those of the new recording, as they were recorded."""
 
 
 class KeptRun(msgspec.Struct, frozen=True):
