@@ -180,12 +180,12 @@ def _open_new(name: str) -> tuple[int, bool]:
     already.
     """
     if hasattr(os, "O_TMPFILE") and Path(_OPENED.format("")).is_dir():
-        flags = os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_TMPFILE
         with suppress(OSError):  # not every file system has files without names
             return os.open(Path(name).parent, flags, 0o666), False
 
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    flags |= getattr(os, "O_BINARY", 0)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    flags |= getattr(os, "O_BINARY", 0)  # Windows would write other line ends
     return os.open(name, flags, 0o666), True
 
 
@@ -209,7 +209,7 @@ def only_writer(
     """
     handle = os.open(
         folder / _LOCK,
-        os.O_RDWR | os.O_CREAT | os.O_CLOEXEC,
+        os.O_RDWR | os.O_CREAT,
         0o666,
     )
     try:

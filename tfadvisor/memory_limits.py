@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -152,10 +151,10 @@ def _of_container() -> int | None:
 
 def _of_limits() -> int | None:
     """What RLIMIT_AS leaves: the limit of `ulimit -v`."""
-    if sys.platform != "linux":
+    try:
+        import resource
+    except ImportError:  # as on Windows
         return None
-    import resource
-
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
     if most == resource.RLIM_INFINITY:
         return None

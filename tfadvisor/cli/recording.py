@@ -93,6 +93,15 @@ def check_rules(options: Options) -> None:
     load_catalogue(options.rules, options.disabled)
 
 
+def check_can_start_programs() -> None:
+    """Raises UsageError where programs cannot be watched as they are here."""
+    if not hasattr(os, "fork"):
+        raise UsageError(
+            "programs are recorded and tried on Linux. On Windows use WSL 2, or let "
+            "the program record itself and analyze its logdir here."
+        )
+
+
 def keep_recording(
     recorded: RecordedRun,
     out: Path,

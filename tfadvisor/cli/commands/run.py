@@ -28,6 +28,7 @@ from tfadvisor.cli.recording import (
     Out,
     ReportPlace,
     StepCount,
+    check_can_start_programs,
     check_rules,
     keep_recording,
     note_kept,
@@ -199,6 +200,7 @@ def run(
 
 def check_together(command: Sequence[str] | None, recording: Recording) -> None:
     """Raises UsageError for options that do not go together."""
+    check_can_start_programs()
     if recording.step.isdecimal():
         raise UsageError(
             f"--step-is {recording.step}: give the name or line of the step, as "

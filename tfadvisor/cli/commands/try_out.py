@@ -23,7 +23,7 @@ from tfadvisor.cli.reading_options import (
     one_format,
     seconds_in,
 )
-from tfadvisor.cli.recording import TheCommand
+from tfadvisor.cli.recording import TheCommand, check_can_start_programs
 from tfadvisor.cli.typer_commands import Command, option, takes
 from tfadvisor.errors import NothingToCompare, UsageError
 from tfadvisor.text_page import screen_of
@@ -42,9 +42,9 @@ Examples:
 
 What it does: runs the program as it is and with each change, in turns, without
 the profiler, until its steps are timed; then ends the run. Changes lie in an
-overlay: no file of yours is written. What the program itself writes, it writes
-in each run; TFADVISOR_TRY=1 in its environment tells it. What was measured goes
-into the ledger.
+overlay: no file of yours is written, and what the program itself overwrites or
+removes is put back after each run. TFADVISOR_TRY=1 in its environment tells it.
+What was measured goes into the ledger.
 
 Exit codes: 0 a candidate is better, 1 none is, 2 usage, 3 the program failed or
 never stepped, 4 cannot tell, or the report offers nothing to try, 130
@@ -161,6 +161,7 @@ def try_out(
     The fixes of a report, your own patches, variables, XLA's passes: each is a
     candidate.
     """
+    check_can_start_programs()
     seconds = seconds_in(trying.budget)
     if trying.is_nothing:
         raise UsageError(
