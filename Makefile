@@ -3,7 +3,7 @@ BIN := $(if $(wildcard .venv/bin/python),.venv/bin/,)
 PYTHON ?= $(BIN)python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test nightly quick lint types docs site page bench fixtures changelog fuzz house wheel ci
+.PHONY: help setup test nightly quick lint types docs site page bench fixtures changelog fuzz house wheel ci release
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,3 +74,10 @@ wheel: ## build an sdist and a wheel, and refuse one without the compiled decode
 
 ci: ## what CI runs, from an empty environment
 	.ci/run
+
+release: ## notes, commit and tag of VERSION; pushing the tag publishes it
+	test -n "$(VERSION)" && test -z "$$(git status --porcelain)"
+	sed -i 's/^VERSION = .*/VERSION = "$(VERSION)"/' tfadvisor/version.py
+	$(PYTHON) -m towncrier build --yes --version "$(VERSION)"
+	git add -A && git commit -m "Release $(VERSION)" && git tag "v$(VERSION)"
+	@echo "publish it: git push origin main v$(VERSION)"

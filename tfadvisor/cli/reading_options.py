@@ -4,6 +4,7 @@ choose.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 from collections.abc import Sequence
@@ -182,6 +183,12 @@ def chosen_run(
     from tfadvisor.trace.runs import choose_run
 
     chosen, number = choose_run(paths, options.run, options.host)
+    if importlib.util.find_spec("tfadvisor.trace._wire") is None:
+        note(
+            "this installation was made without a C compiler, so traces are read in "
+            "Python, which takes many times as long. Install a compiler, and tfadvisor "
+            "again."
+        )
     if number > 1 and options.run is None:
         note(
             f"{number:,} runs in {paths[0]}; this is the newest, "
