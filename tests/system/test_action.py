@@ -62,7 +62,7 @@ def test_a_first_run_passes_and_leaves_a_summary(runner: Runner) -> None:
     assert (done.code, done.outputs) == (0, {"exit-code": "0"})
     assert "1 run added to .tfadvisor/baselines" in done.log
     summary = Path(runner.env["GITHUB_STEP_SUMMARY"]).read_text(encoding="utf-8")
-    assert summary.startswith("## ⚠️ PASS, with warnings: ")
+    assert summary.startswith("## ⚠️ PASSED, with warnings: ")
 
 
 def test_a_failure_is_the_jobs_and_every_output_is_written(runner: Runner) -> None:
@@ -284,7 +284,7 @@ def test_a_first_verdict_becomes_a_comment(runner: Runner) -> None:
     assert (
         file.read_text(encoding="utf-8")
         .splitlines()[1]
-        .startswith("## ⚠️ PASS, with warnings: ")
+        .startswith("## ⚠️ PASSED, with warnings: ")
     )
 
 

@@ -24,6 +24,7 @@ from tfadvisor.metrics.steady import (
     share,
 )
 from tfadvisor.printable import short_kernel
+from tfadvisor.timeline.host.host_costs import HostCalls
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.collective_events import is_fusion
 from tfadvisor.timeline.names.device_events import is_whole_graph
@@ -41,6 +42,8 @@ _PROGRAMS_OF_ONE_OP = 8
 kinds.
 """
 _SHORT_PS = 100 * PS_PER_US
+_CUT_OFF = 0.1
+"""Of a count, that the ends of a recording may add to it or take from it."""
 _PRODUCTS = ("MatMul", "Conv", "Einsum")
 
 
@@ -351,15 +354,31 @@ def _working(question: Question) -> list[DeviceSummary]:
     better=Better.LESS,
 )
 def dispatches_per_step(question: Question) -> float:
-    """Number of programs and ops that the driving thread dispatches per step."""
-    steps = dispatched = 0
+    """Number of programs and ops that the driving thread dispatches per step: in most
+    steps, where most have the same number; else the mean.
+    """
+    steps = 0
+    dispatched = 0.0
     for host in counted_hosts(question.run):
-        if host.evidence.calls.dispatches >= 0:
-            steps += int(host.steps.steady().sum())
-            dispatched += host.evidence.calls.dispatches
+        calls = host.evidence.calls
+        if calls.dispatches >= 0:
+            number = int(host.steps.steady().sum())
+            steps += number
+            dispatched += number * _dispatches(calls, number)
     if not steps:
         raise MetricAbsent("no thread of this trace dispatches programs or ops by name")
     return dispatched / steps
+
+
+def _dispatches(calls: HostCalls, steps: int) -> float:
+    """Per step. Where the host is ahead of the devices, the ends of a recording cut off
+    some dispatches of its first or last steps: a mean near a whole number is that one.
+    """
+    if calls.dispatches_of_most:
+        return calls.dispatches_of_most
+    mean = calls.dispatches / max(steps, 1)
+    whole = round(mean)
+    return whole if whole and abs(mean / whole - 1) <= _CUT_OFF else mean
 
 
 @metric(

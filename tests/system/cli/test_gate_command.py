@@ -546,7 +546,7 @@ def test_a_comment(store: Path) -> None:
     comment = (store.parent / "comment.md").read_text(encoding="utf-8").splitlines()
     assert done.returncode == 1
     assert comment[0] == "<!-- tfadvisor gate default -->"
-    assert comment[1].startswith("## ❌ FAIL: step\\_time\\_ms rose by 30%")
+    assert comment[1].startswith("## ❌ FAILED: step\\_time\\_ms rose by 30%")
 
 
 def test_an_annotation_points_to_the_line_that_asks(tmp_path: Path) -> None:

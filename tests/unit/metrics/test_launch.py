@@ -120,6 +120,29 @@ def test_dispatches_of_a_coordinator_without_devices_are_no_steps_dispatches() -
     assert builder.measure().value("dispatches_per_step") == 2
 
 
+def test_dispatches_are_those_of_most_steps() -> None:
+    """One in each of eight steps, and a second one in the last: a metric that is
+    written once is no dispatch of each step.
+    """
+    builder = trace().steps(8, period=100)
+    for at in (1, 101, 201, 301, 401, 501, 601, 701, 750):
+        builder.call("PjitFunction(step)", at, at + 5)
+        builder.busy("GPU:0", (at + 10, at + 30))
+
+    assert builder.measure().value("dispatches_per_step") == 1
+
+
+def test_dispatches_that_differ_from_step_to_step_are_a_mean() -> None:
+    """1, 2, 3 and 4 in four steps."""
+    builder = trace().steps(4, period=100)
+    for at in (1, 101, 111, 201, 211, 221, 301, 311, 321, 331):
+        builder.call("PjitFunction(step)", at, at + 5)
+    for at in (40, 140, 240, 340):
+        builder.busy("GPU:0", (at, at + 30))
+
+    assert builder.measure().value("dispatches_per_step") == 2.5
+
+
 def test_only_short_gaps_lie_between_kernels() -> None:
     """A step of 1,000 µs: a dispatch of 300 before the first kernel, and two of 50
     between kernels.

@@ -51,7 +51,10 @@ def judged_against(
             found = {side: side.record(seconds) for side in order}
             head_step = duration(step_ms_of(found[head]))
             base_step = duration(step_ms_of(found[base]))
-            tell(f"turn {number + 1}: {head_step} against {base_step} a step")
+            tell(
+                f"turn {number + 1}: HEAD {head_step}, {commits.base_name} {base_step} "
+                "a step"
+            )
             return Turn(found[base], found[head])
 
         def judged(

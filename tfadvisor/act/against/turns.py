@@ -21,6 +21,7 @@ _LEAST_SECONDS = 60.0
 """What a program has in any case to come to its steps, however little is left of the
 budget.
 """
+_TO_SPARE = 1.2
 _FAILURES = 3
 """Turns that may give no recording, once there is one."""
 
@@ -69,12 +70,27 @@ def in_turns(
 
         turns.append(turn)
         longest = max(longest, clock() - at)
+        if len(turns) == 1:
+            tell(_forecast(longest, seconds))
         if len(turns) in LOOKS:
             looks += 1
             found = judge(turns, 0.5 ** (looks + 1))
             if decided(found):
                 return found
     return judge(turns, 0.5)
+
+
+def _forecast(turn: float, budget: float) -> str:
+    """What a budget can decide. turn: seconds that one takes."""
+    first = LOOKS[0] * turn
+    words = (
+        f"a turn takes {turn:.0f} s; the verdict can be sure after {LOOKS[0]} turns, "
+        f"about {first / 60:.1f} minutes"
+    )
+    if first <= budget:
+        return words
+    minutes = int(_TO_SPARE * first / 60) + 1
+    return f"{words}: the budget is too small for that, --budget {minutes}m would do"
 
 
 def decided(verdict: GateResult) -> bool:

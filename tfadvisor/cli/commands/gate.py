@@ -270,7 +270,7 @@ def _keep(
         )
     if (
         not passed
-        or verdict.outcome is Outcome.CANNOT_TELL
+        or verdict.exit_code
         or any(check.improved for check in verdict.checks)
     ):
         leave_pending(store, candidates[0])

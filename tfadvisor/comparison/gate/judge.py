@@ -162,10 +162,9 @@ def _whole(
         return Outcome.BROKEN, BROKEN
 
     policy = config.on_cannot_tell if comparable else config.on_not_comparable
-    untold = any(_is_open(check) for check in checks)
-    if untold and policy == "fail":
-        return Outcome.CANNOT_TELL, CANNOT_TELL
-    if Outcome.WARN in outcomes or (untold and policy == "warn"):
+    if any(_is_open(check) for check in checks):
+        return Outcome.CANNOT_TELL, CANNOT_TELL if policy == "fail" else 0
+    if Outcome.WARN in outcomes:
         return Outcome.WARN, 0
     return Outcome.PASS, 0
 

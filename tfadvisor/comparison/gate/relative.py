@@ -9,7 +9,7 @@ share its part evenly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -31,6 +31,7 @@ from tfadvisor.vocabulary import TimeClass
 
 _OF_EXACT = 0.1
 _OPS = "kernels_per_step"
+_DISPATCHES = "dispatches_per_step"
 _METRICS_OF_CALLS = frozenset(
     one.metric for one in TimeClass if one.label in NEED_CALLS
 )
@@ -116,13 +117,10 @@ def _absent(
     if not in_base:
         why = "the baseline does not hold it"
         return _no_check(asked, Outcome.NOT_APPLICABLE, why)
-    if name == STEP_TIME:
-        return _too_few_steps(asked, candidates)
     if name in _METRICS_OF_CALLS:
         return _other_calls(asked, candidates[0], baseline)
-    if name == _OPS:
-        return _some_ops(asked, candidates[0])
-    return None
+    looks = _OWN_REASONS.get(name)
+    return looks(asked, candidates) if looks is not None else None
 
 
 def _reason(metric: str, reports: Sequence[Report]) -> str:
@@ -141,6 +139,14 @@ def _too_few_steps(asked: Relative, candidates: Sequence[Snapshot]) -> Check | N
     return _no_check(asked, Outcome.CANNOT_TELL, why)
 
 
+def _no_usual_count(asked: Relative, candidates: Sequence[Snapshot]) -> Check | None:
+    """A count that most steps share is a whole number, and compared exactly."""
+    if all(run.side.metrics[_DISPATCHES].is_integer() for run in candidates):
+        return None
+    why = "steps differ in it, and no number is that of most steps"
+    return _no_check(asked, Outcome.NOT_APPLICABLE, why)
+
+
 def _other_calls(asked: Relative, first: Snapshot, baseline: Baseline) -> Check | None:
     if any(run.recorded_like(first) for run in baseline.runs):
         return None
@@ -148,7 +154,8 @@ def _other_calls(asked: Relative, first: Snapshot, baseline: Baseline) -> Check 
     return _no_check(asked, Outcome.NOT_APPLICABLE, why)
 
 
-def _some_ops(asked: Relative, first: Snapshot) -> Check | None:
+def _some_ops(asked: Relative, candidates: Sequence[Snapshot]) -> Check | None:
+    first = candidates[0]
     on_cpu = first.key.devices.endswith("cpu")
     if not on_cpu or first.key.framework != "tensorflow":
         return None
@@ -157,6 +164,14 @@ def _some_ops(asked: Relative, first: Snapshot) -> Check | None:
         "not the same in each run"
     )
     return _no_check(asked, Outcome.NOT_APPLICABLE, why)
+
+
+_OWN_REASONS: Mapping[str, Callable[[Relative, Sequence[Snapshot]], Check | None]] = {
+    STEP_TIME: _too_few_steps,
+    _DISPATCHES: _no_usual_count,
+    _OPS: _some_ops,
+}
+"""Why a metric that both sides have is not compared all the same."""
 
 
 def _like(name: str, first: Snapshot, baseline: Baseline) -> Baseline:
@@ -219,6 +234,9 @@ def _outcome(one: GatedMetric, keep: int, level: float) -> tuple[Outcome, str]:
     if sure and one.raw.distance > one.allowed:
         reach = sure[0].reach(level / len(one.tests))
         return Outcome.FAIL, tell.failed(reach)
+    is_over = one.raw.distance > one.allowed and over == list(one.tests)
+    if is_over and all(test.is_clear for test in over):
+        return Outcome.FAIL, tell.above_all()
 
     by_machine = _by_machine(one, tell, over, sure, level)
     if by_machine is not None:

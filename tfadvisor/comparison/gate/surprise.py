@@ -17,13 +17,20 @@ from tfadvisor.comparison.statistics.ranks import (
     smallest_p,
     surely_above,
 )
-from tfadvisor.comparison.statistics.spread import Nature, Prediction, predict
+from tfadvisor.comparison.statistics.spread import (
+    FEWEST_RUNS,
+    Nature,
+    Prediction,
+    predict,
+)
 
 FORETOLD = 0.5
 """Part of the rate of false alarms that is for a scatter like that of the runs before.
 The rest is for runs that fall out of line, as one in a few hundred does on any machine;
 the scatter of a few runs foretells none of them."""
 
+_TWICE = log(2.0)
+_QUARTER_MORE = log(1.25)
 _LEAST = 1e-12
 """Stands for a time of 0, which has no logarithm."""
 _LEAST_LEFT = 1e-9
@@ -56,6 +63,7 @@ class Surprise:
         self._sample = sample
         self._prediction: Prediction = predict(sample.groups, nature)
         self._present = sample.groups[-1]
+        self._by_factor = nature.by_factor and not sample.both
 
         many = len(sample.new) > 1 and not nature.exact and not sample.both
         reached = smallest_p(len(self._present), len(sample.new))
@@ -98,6 +106,19 @@ class Surprise:
         """
         return not self._prediction.usual(middle_of(self._sample.new))
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether all new runs lie so far above all of the present level that no
+        statistics are asked: twice the largest, or a quarter more and as far above it
+        as it lies above the smallest. Only of values by factor where more is worse.
+        """
+        present = self._present
+        if not self._by_factor or len(present) < FEWEST_RUNS:
+            return False
+        above = min(self._sample.new) - max(present)
+        spread = max(present) - min(present)
+        return above >= _TWICE or above >= max(_QUARTER_MORE, spread)
+
     def reach(self, level: float) -> float:
         """The distance that it takes to be significant at a level."""
         if not self.by_ranks:
@@ -134,6 +155,11 @@ class SurpriseInTurns(Surprise):
     def distance(self) -> float:
         """By how much the new run of a pair is the worse one."""
         return signed_rank.shift(self._pairs)
+
+    @property
+    def is_clear(self) -> bool:
+        """Turns decide by their pairs alone."""
+        return False
 
     def p(self) -> float:
         """As Surprise."""

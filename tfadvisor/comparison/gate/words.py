@@ -72,6 +72,14 @@ class Sentence(msgspec.Struct, frozen=True):
             f"{noise}."
         )
 
+    def above_all(self) -> str:
+        """Over the limit and far from all runs, however these scatter."""
+        largest = in_words(max(self.about.base), Unit(self.about.unit))
+        return (
+            f"{self._moved()}; the limit is {self._of(self.about.allowed)}, and the "
+            f"longest of {self.about.runs} baseline runs is {largest}."
+        )
+
     def passed(self, *, significant: bool) -> str:
         """Within the limit."""
         more = "; more than noise, but within the limit" if significant else ""

@@ -64,6 +64,8 @@ class HostCalls(msgspec.Struct, frozen=True):
     """Programs and ops that the driving thread dispatches, -1 when no thread dispatches
     any by name.
     """
+    dispatches_of_most: int = 0
+    """The number that more than half of the counted steps dispatch, 0 for none."""
     run_eagerly: int = 0
     """Single ops that TensorFlow's eager runtime runs."""
     waits: int = 0
@@ -115,6 +117,7 @@ def host_calls(
     counted = dispatched[in_counted_steps(threads.start[dispatched], steps)]
     return HostCalls(
         dispatches=len(counted) if len(dispatched) else -1,
+        dispatches_of_most=_of_most_steps(threads.start[counted], steps),
         run_eagerly=int(
             in_counted_steps(threads.start[ops_run_eagerly(threads)], steps).sum()
         ),
@@ -130,6 +133,18 @@ def host_calls(
         eager_steps=eager_steps(threads, steps),
         loop_iterations=counted_iterations(steps, *iterations),
     )
+
+
+def _of_most_steps(starts: Int64Array, steps: Steps) -> int:
+    """How many of these lie in each step, where more than half of the counted steps
+    agree; else 0. starts: in counted steps.
+    """
+    each = np.bincount(step_of(starts, steps), minlength=len(steps))[steps.steady()]
+    if not len(each):
+        return 0
+    often = np.bincount(each)
+    usual = int(often.argmax())
+    return usual if 2 * often[usual] > len(each) else 0
 
 
 def eager_steps(threads: Threads, steps: Steps) -> int:

@@ -60,7 +60,7 @@ def test_1_a_commit_that_makes_the_step_worse(repository: Repository) -> None:
         == f"HEAD~1 {repository.git('rev-parse', 'HEAD~1')[:9]}"
     )
     assert verdict["gated"]["name"] == f"HEAD {repository.git('rev-parse', 'HEAD')[:9]}"
-    assert "turn 1: 20 ms against 20 ms a step" in err
+    assert "turn 1: HEAD 20 ms, HEAD~1 " in err
     assert "training starts" not in out + err
     assert repository.is_left_alone()
 

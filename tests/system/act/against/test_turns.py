@@ -137,7 +137,7 @@ def test_later_turns_that_fail_are_left_out_and_told() -> None:
     played.play(60)
 
     assert played.judged == [(4, 0.5)]
-    assert [line.split(":")[0] for line in played.told] == [
+    assert [line.split(":")[0] for line in played.told[1:]] == [
         "turn 3 is left out",
         "turn 5 is left out",
     ]
@@ -273,3 +273,15 @@ def test_a_faster_head_is_told_and_only_a_store_can_take_it(in_turns: bool) -> N
     (told,) = (one for one in found.notices if "better than noise" in one)
     assert told.endswith("better than noise explains.") is in_turns
     assert ("baseline accept" in told) is not in_turns
+
+
+def test_a_budget_below_eleven_turns_is_told_which_would_do() -> None:
+    """Turns of ten seconds: eleven take 1.8 minutes; a fifth more is in three."""
+    played = Played(lambda turns: result(check(Outcome.CANNOT_TELL)))
+
+    played.play(60)
+
+    assert played.told == [
+        "a turn takes 10 s; the verdict can be sure after 11 turns, about 1.8 minutes: "
+        "the budget is too small for that, --budget 3m would do"
+    ]

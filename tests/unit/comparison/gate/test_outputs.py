@@ -266,7 +266,7 @@ def test_the_text_says_first_what_failed_and_why_then_what_could_have_been_seen(
 
     assert (
         lines[0]
-        == " FAIL  step_time_ms rose by 40% (100 ms → 140 ms), mostly compute +20 ms"
+        == " FAILED  step_time_ms rose by 40% (100 ms → 140 ms), mostly compute +20 ms"
     )
     assert lines[2].startswith(
         "  default · JAX · 1 gpu NVIDIA H100 · run · 1 run against 10"

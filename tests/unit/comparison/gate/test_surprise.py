@@ -178,3 +178,27 @@ def test_a_limit_is_a_distance_on_the_metrics_scale(
     nature = replace(PLAIN, worse=worse, by_factor=by_factor)
 
     assert limit_on_scale(limit, change, centre, nature) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "clear"),
+    [
+        ((1.0, 1.0, 1.0, 1.0, 1.0), 1.3, True),
+        ((1.0, 1.0, 1.0, 1.0, 1.0), 1.2, False),
+        ((1.0, 1.1, 1.2, 1.3, 1.4), 2.0, True),
+        ((1.0, 1.1, 1.2, 1.3, 1.4), 1.9, False),
+        ((1.0, 2.0, 3.0, 4.0, 5.0), 10.5, True),
+        ((1.0, 2.0, 3.0, 4.0, 5.0), 9.5, False),
+        ((1.0, 1.0, 1.0, 1.0), 9.0, False),
+    ],
+)
+def test_far_above_all_runs_is_clear_however_they_scatter(
+    base: tuple[float, ...], new: float, clear: bool
+) -> None:
+    """A quarter more than the longest, and as far above it as that is above the
+    shortest (1.4 x 1.4 = 1.96), or twice as long; of five runs or more."""
+    found = evidence(
+        tuple(on_scale(base, FACTOR)), *on_scale([new], FACTOR), nature=FACTOR
+    )
+
+    assert found.is_clear is clear

@@ -105,9 +105,9 @@ def _beside(page: TextPage, label: str, style: str, text: str) -> None:
 # Sentences about a verdict that several forms share.
 
 NAMES = {
-    Outcome.PASS: "PASS",
-    Outcome.WARN: "PASS, with warnings",
-    Outcome.FAIL: "FAIL",
+    Outcome.PASS: "PASSED",
+    Outcome.WARN: "PASSED, with warnings",
+    Outcome.FAIL: "FAILED",
     Outcome.CANNOT_TELL: "CANNOT TELL",
     Outcome.BROKEN: "BROKEN",
 }
