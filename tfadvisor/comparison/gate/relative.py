@@ -234,8 +234,7 @@ def _outcome(one: GatedMetric, keep: int, level: float) -> tuple[Outcome, str]:
     if sure and one.raw.distance > one.allowed:
         reach = sure[0].reach(level / len(one.tests))
         return Outcome.FAIL, tell.failed(reach)
-    is_over = one.raw.distance > one.allowed and over == list(one.tests)
-    if is_over and all(test.is_clear for test in over):
+    if _is_far_above(one):
         return Outcome.FAIL, tell.above_all()
 
     by_machine = _by_machine(one, tell, over, sure, level)
@@ -252,6 +251,12 @@ def _outcome(one: GatedMetric, keep: int, level: float) -> tuple[Outcome, str]:
 
     significant = any(one.significant(test, level) for test in one.tests)
     return Outcome.PASS, tell.passed(significant=significant)
+
+
+def _is_far_above(one: GatedMetric) -> bool:
+    """Whether it is over the limit and clear in every way."""
+    seen = (one.raw, *one.tests)
+    return all(test.distance > one.allowed and test.is_clear for test in seen)
 
 
 def _by_machine(
