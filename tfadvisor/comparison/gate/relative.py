@@ -231,11 +231,12 @@ def _outcome(one: GatedMetric, keep: int, level: float) -> tuple[Outcome, str]:
     tell = words.Sentence(one)
     over = [test for test in one.tests if test.distance > one.allowed]
     sure = [test for test in over if one.significant(test, level)]
-    if sure and one.raw.distance > one.allowed:
-        reach = sure[0].reach(level / len(one.tests))
-        return Outcome.FAIL, tell.failed(reach)
-    if _is_far_above(one):
-        return Outcome.FAIL, tell.above_all()
+    if one.raw.distance > one.allowed:
+        if sure:
+            reach = sure[0].reach(level / len(one.tests))
+            return Outcome.FAIL, tell.failed(reach)
+        if _is_far_above(one):
+            return Outcome.FAIL, tell.above_all()
 
     by_machine = _by_machine(one, tell, over, sure, level)
     if by_machine is not None:
@@ -244,13 +245,18 @@ def _outcome(one: GatedMetric, keep: int, level: float) -> tuple[Outcome, str]:
     reach = one.reach(level)
     too_coarse = reach > one.allowed > 0
     if too_coarse and one.tests[0].distance + reach > one.allowed:
-        wanted = FEWEST_RUNS if one.tests[0].few else keep
-        more = max(wanted - one.runs, 0)
         outside = one.reach_outside(level)
+        more = _runs_that_help(one, keep)
         return Outcome.CANNOT_TELL, tell.cannot_tell(reach, outside, more=more)
 
     significant = any(one.significant(test, level) for test in one.tests)
     return Outcome.PASS, tell.passed(significant=significant)
+
+
+def _runs_that_help(one: GatedMetric, keep: int) -> int:
+    """Further runs of the baseline. keep: how many it holds."""
+    wanted = FEWEST_RUNS if one.tests[0].few else keep
+    return max(wanted - one.runs, 0)
 
 
 def _is_far_above(one: GatedMetric) -> bool:
