@@ -32,6 +32,7 @@ from tfadvisor.tallies import added_up
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray
 from tfadvisor.timeline.names.collective_events import CollectiveKind
+from tfadvisor.timeline.summary.main_program import ProgramPatterns
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
@@ -387,7 +388,8 @@ def communication_cause(question: Question) -> str:
     """Why devices only communicate, by the kind with the most exposed time: `barrier`;
     `exchange` (all-to-all, all-gather, or a SendRecv that no op names); `slices` where
     hosts send between slices of TPUs; `loop` where the same all-reduce runs four times
-    a step or more; else `other`, as sums of gradients are.
+    a step or more and no matrix product waits for it; else `other`, as sums of
+    gradients are.
     """
     kind = exposed_collective_kind(question)
     if kind in _CAUSES:
@@ -396,7 +398,12 @@ def communication_cause(question: Question) -> str:
         return "slices"
     first = _most_exposed(question)
     is_sum = first.kind is CollectiveKind.ALL_REDUCE
-    return "loop" if is_sum and first.op and first.repeats >= _TURNS else "other"
+    repeats = is_sum and first.op and first.repeats >= _TURNS
+    if not repeats:
+        return "other"
+    known = _patterns_about(question, first)
+    needed = known is not None and first.op in known.between_products
+    return "other" if needed else "loop"
 
 
 @fact
@@ -407,11 +414,8 @@ def exposed_collective_use(question: Question) -> str:
     (the compiler put it in), or `unknown`.
     """
     first = _most_exposed(question)
-    try:
-        known = patterns_of_any_device(question)
-    except MetricAbsent:
-        return "unknown"
-    if first.module and first.module != known.module:
+    known = _patterns_about(question, first)
+    if known is None:
         return "unknown"
     uses = (
         ("weights", known.weights),
@@ -422,6 +426,18 @@ def exposed_collective_use(question: Question) -> str:
         (use for use, names in uses if first.op in names),
         "resharding" if first.op else "unknown",
     )
+
+
+def _patterns_about(question: Question, exposed: _Label) -> ProgramPatterns | None:
+    """What the HLO of the program that runs a collective says of it; None where the
+    trace has none."""
+    try:
+        known = patterns_of_any_device(question)
+    except MetricAbsent:
+        return None
+    if exposed.module and exposed.module != known.module:
+        return None
+    return known
 
 
 @fact
