@@ -26,6 +26,8 @@ _SCALES = re.compile(r"^scale_by_(\w+?)\.")
 """Optax' functions in a stack: `scale_by_adam.<locals>.update_fn`."""
 _SUMS_ROWS = ("UnsortedSegmentSum", "ResourceScatterAdd", "ResourceScatterSub")
 """Ops in an optimizer's scope that work on gradients that come as rows."""
+_WRITES_ROWS = ("ResourceScatterAdd", "ResourceScatterSub", "ResourceScatterUpdate")
+"""Of these, those that write no other rows."""
 _LOOKS_UP = ("GatherV2", "ResourceGather", "ResourceGatherNd")
 _FEW = 0.1
 """Of a table's rows, what a step may look up at most to touch few of them."""
@@ -104,7 +106,9 @@ def rows_touched(question: Question) -> str:
             f"{count(first.width)} numbers each"
         )
     found = compute_parts(question.run).parts
-    updates = (one for one, _ in _updates(question))
+    updates = [one for one, _ in _updates(question)]
+    if updates and updates[0].op_type in _WRITES_ROWS:
+        raise MetricAbsent("the update writes no rows but those that were looked up")
     if any(one.op_type in _SUMS_ROWS for one in updates):
         for one in found:
             if one.op_type in _LOOKS_UP and one.layer and not is_optimizer(one.layer):

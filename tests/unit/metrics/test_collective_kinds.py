@@ -186,6 +186,36 @@ def test_why_devices_only_communicate(kernel: str, turns: int, cause: str) -> No
     assert metrics.value("collective_repeats_per_step") == turns
 
 
+def test_a_sum_in_each_turn_that_a_product_waits_for_is_no_sum_for_later() -> None:
+    """The mean of a layer's batch over the devices, in four turns: the next layer's
+    product needs it at once.
+    """
+    program = hlo.module(
+        hlo.computation(
+            1,
+            hlo.op(1, "parameter", SQUARE),
+            hlo.op(2, "dot", SQUARE, 1, 1, extra=DOT),
+            hlo.op(3, "all-reduce", SQUARE, 2, name="all-reduce.3", extra=TWO),
+            hlo.op(4, "dot", SQUARE, 3, 1, name="dot.4", extra=DOT),
+        )
+    )
+    calls = [(SUM, "all-reduce.3", 10.0 * at, 10.0 * at + 5) for at in range(4)]
+
+    builder = two_gpus(*calls, program=program)
+    for at in (0, 100, 200, 300):
+        stats = {"hlo_op": "dot.4", "hlo_module": "jit_step", "program_id": 7}
+        builder.on_line(
+            "/device:GPU:0",
+            "Stream #1(Compute)",
+            "sm80_gemm",
+            at + 50,
+            at + 60,
+            **stats,
+        )
+
+    assert builder.measure().fact("communication_cause") == "other"
+
+
 def test_where_computation_hides_all_communication_there_is_no_cause() -> None:
     hidden = two_gpus((SUM, "it", 10, 20), compute=50).measure()
 

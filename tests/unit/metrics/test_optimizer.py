@@ -90,6 +90,14 @@ def test_a_dense_gradient_or_no_lookup_tells_of_no_table(
     assert cpu_steps(*ops).measure().fact("rows_touched") is None
 
 
+def test_an_update_that_writes_the_rows_alone_has_no_others_to_leave() -> None:
+    """Plain SGD scatters into the table: nothing of it but the looked-up rows."""
+    scatter = ("sgd/ResourceScatterSub:ResourceScatterSub", 60)
+    metrics = cpu_steps(scatter, LOOKUP).measure()
+
+    assert metrics.fact("rows_touched") is None
+
+
 def test_a_model_alone_has_no_update() -> None:
     metrics = cpu_steps(("model/dense/MatMul:MatMul", 50)).measure()
 
