@@ -102,7 +102,12 @@ _TABLE = (
     _Row(Doing.CONVERTING, r"dtypes\.py", r"_dtype_and_weaktype|is_weakly_typed|dtype"),
     _Row(Doing.CONVERTING, r"tensor_conversion\w*\.py|constant_op\.py", r"convert_\w+"),
     _Row(Doing.FLATTENING, r"", r"_?\w*flatten\w*|tree_leaves\w*|tree_structure"),
-    _Row(Doing.FLATTENING, r"tree_util\.py|nest\.py|tree\.py|tree_impl\.py", r"\w+"),
+    # `tree_map` runs the program's own function over the leaves
+    _Row(
+        Doing.FLATTENING,
+        r"tree_util\.py|nest\.py|tree\.py|tree_impl\.py",
+        r"(?!\w*map)\w+",
+    ),
     _Row(Doing.FLATTENING, event=r"ParseArguments|pytree::\w+"),
     _Row(
         Doing.SHARDING,

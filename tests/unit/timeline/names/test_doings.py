@@ -34,6 +34,8 @@ from tfadvisor.timeline.names.doings import Doing, doing_of
         ("EagerLocalExecute: IteratorGetNext", Doing.GETTING),
         ("EagerCopyToDevice", Doing.PUTTING),
         ("$builtins isinstance", Doing.UNKNOWN),
+        ("$tree_util.py:387 tree_map", Doing.UNKNOWN),
+        ("$nest.py:51 map_structure", Doing.UNKNOWN),
     ],
 )
 def test_a_runtime_or_a_library_says_what_is_done(name: str, doing: Doing) -> None:
