@@ -8,12 +8,15 @@ and then again and again, with or without calls of Python as `run` chose, half a
 with the profiler and half a second without in turns. The median step of a window is set
 against the median step of the pauses beside it; the median of these ratios counts.
 Machines change their pace by half within seconds, so a single window says nothing.
+What reading stacks from outside adds while nothing is recorded is measured likewise,
+second by second, and printed with the memory that it adds to the program.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -32,9 +35,11 @@ from tfadvisor.act.record.settling import may_train
 from tfadvisor.act.record.started_program import Launch, with_hook
 from tfadvisor.act.record.started_program import StartedProgram as Started
 from tfadvisor.act.record.unrecorded import Nothing
+from tfadvisor.act.record.watch import Watch
 from tfadvisor.analysis import Options
 
 SECONDS = 0.5
+WATCHED_SECONDS = 1.0
 SETTLING_SECONDS = 0.1
 PATIENCE_SECONDS = 300.0
 STEPS = 1_000_000
@@ -110,11 +115,16 @@ def cost(
                 PATIENCE_SECONDS,
             )
             started = Started(command, place.environment or {}, place)
-            found = conduct(
-                board, started, RecordRequest(None, 20, python_tracer=calls), Options()
-            )
+            watch = Watch(started.pid, board.folder)
+            wanted = RecordRequest(None, 20, python_tracer=calls)
+            found = conduct(board, started, wanted, Options(), watch)
             if isinstance(found, Nothing):
                 raise SystemExit(f"{program.name}: {found.why}")
+            watch.stop()
+            training = may_train(board.processes(), time.time())
+            before = max(_resident_mb(one.pid) for one in training)
+            watched = [_watched(started.pid, board.folder) for _ in range(windows)]
+            outside_mb = max(_resident_mb(one.pid) for one in training) - before
             recorded = [
                 _window(board, python_tracer=found.chosen.python_tracer)
                 for _ in range(windows)
@@ -127,7 +137,31 @@ def cost(
         ticks = max(
             (json.loads(one.read_text()) for one in times.glob("*.json")), key=len
         )
+    _, shares = _compared(ticks, watched)
+    print(
+        f"  {program.name}: watching from outside adds {statistics.median(shares):+.1%}, "
+        f"and {outside_mb:+.0f} MB",
+        file=sys.stderr,
+    )
     return *_compared(ticks, recorded), found.chosen.python_tracer
+
+
+def _watched(pid: int, folder: Path) -> Window:
+    """A pause, and then as long a time in which its stacks are read."""
+    time.sleep(WATCHED_SECONDS)
+    begun = time.time()
+    watch = Watch(pid, folder)
+    time.sleep(SETTLING_SECONDS)
+    opened = time.time()
+    time.sleep(WATCHED_SECONDS)
+    closed = time.time()
+    watch.stop()
+    return {"begun": begun, "opened": opened, "closed": closed, "stopped": time.time()}
+
+
+def _resident_mb(pid: int) -> float:
+    pages = int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def cost_of_blocks(
