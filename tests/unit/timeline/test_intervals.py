@@ -13,6 +13,7 @@ from tfadvisor.timeline.intervals import (
     intersection,
     union,
     union_of,
+    within_all,
 )
 
 spans = st.lists(
@@ -115,3 +116,15 @@ def test_nothing_is_empty() -> None:
     assert len(made([])) == 0
     assert len(made([(3, 3)])) == 0
     assert union_of(EMPTY, EMPTY).length() == 0
+
+
+def test_the_length_of_several_sets_in_a_window_is_the_sum_of_each() -> None:
+    """0..30 and 20..60: the window 10..40 holds 20 of each, 50..90 holds 10."""
+    sets = [
+        union(np.array([0]), np.array([30])),
+        union(np.array([20]), np.array([60])),
+    ]
+
+    found = within_all(sets, np.array([10, 50]), np.array([40, 90]))
+
+    assert found.tolist() == [40, 10]

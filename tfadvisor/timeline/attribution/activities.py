@@ -107,6 +107,7 @@ def activities(
     )
     for kind, instants in of_host:
         work.add(kind, instants)
+    work.settle()
     largest = _largest([*found, *work.activities()], whole)
     return largest, together(work.inside()), driver.gaps()
 

@@ -31,6 +31,7 @@ from tfadvisor.timeline.intervals import (
     intersection,
     union,
     union_of,
+    within_all,
 )
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.doings import Doing
@@ -118,6 +119,7 @@ class HostWork:
         self._seen: dict[int, npt.NDArray[np.uint8]] = {}
         self._waits: dict[TimeClass, Intervals] = {}
         self._workers: dict[tuple[TimeClass, bool], list[_Chosen]] = {}
+        self._of_driver: dict[TimeClass, list[Intervals]] = {}
         self._sampled = sampled
         self._ticks: dict[TimeClass, Int64Array] = {}
 
@@ -136,11 +138,18 @@ class HostWork:
                 if len(covered):
                     instants = difference(instants, intersection(waiting, covered))
                     waiting = difference(waiting, covered)
-        driver = self._driver
-        given = instants.within(driver.lo, driver.hi)
-        self._add(kind, driver, driver.who, driver.event, given)
-        if self._sampled is not None and len(driver.lo):
+        self._given(kind, self._driver)
+        self._of_driver.setdefault(kind, []).append(instants)
+        if self._sampled is not None and len(self._driver.lo):
             self._add_ticks(kind, self._sampled, instants)
+
+    def settle(self) -> None:
+        """Gives the driving thread its own instants, of all devices at once."""
+        driver = self._driver
+        for kind, sets in self._of_driver.items():
+            ps = within_all(sets, driver.lo, driver.hi)
+            self._add(kind, driver, driver.who, driver.event, ps)
+        self._of_driver.clear()
 
     def _elsewhere(self, kind: TimeClass) -> Intervals:
         """Where the driving thread does not itself do what the class is about."""
@@ -248,9 +257,19 @@ class HostWork:
         for thread in self._others():
             says = self._names.telling[thread.leaf] == telling
             works = _works(kind, thread, self._names)
-            found.append((thread, thread.at_stretches(works & says)))
+            mine = thread.at_stretches(works & says)
+            if mine.any():
+                found.append((thread, mine))
         self._workers[kind, telling] = found
         return found
+
+    def _given(self, kind: TimeClass, chains: Chains) -> _Given:
+        key = kind, id(chains)
+        if key not in self._spent:
+            places = len(chains.chain)
+            spent, count = np.zeros(places, np.int64), np.zeros(places, np.int32)
+            self._spent[key] = _Given(chains, spent, count)
+        return self._spent[key]
 
     def _add(
         self,
@@ -261,12 +280,7 @@ class HostWork:
         ps: Int64Array,
     ) -> None:
         """ps of stretches of a thread, by their places and events."""
-        key = kind, id(chains)
-        if key not in self._spent:
-            places = len(chains.chain)
-            spent, count = np.zeros(places, np.int64), np.zeros(places, np.int32)
-            self._spent[key] = _Given(chains, spent, count)
-        given = self._spent[key]
+        given = self._given(kind, chains)
         if id(chains) not in self._seen:
             self._seen[id(chains)] = np.zeros(chains.events, np.uint8)
         seen = self._seen[id(chains)]
@@ -275,8 +289,6 @@ class HostWork:
 
 def _met(thread: Chains, chosen: BoolArray, instants: Intervals) -> Int64Array:
     """Those of the chosen stretches that have a part in the instants."""
-    if not chosen.any():
-        return true_at(chosen)
     return true_at(chosen & (instants.within(thread.lo, thread.hi) > 0))
 
 

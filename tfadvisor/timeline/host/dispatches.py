@@ -78,14 +78,16 @@ def calls_of_modules(threads: Threads) -> Mapping[str, Int64Array]:
     module, in order of time. Modules as `without_marks` has them.
     """
     of_name, modules = _modules_called(threads.names)
-    positions = true_at((of_name >= 0)[threads.row]) if modules else np.empty(0, int)
+    if threads.called or not modules:
+        return threads.called
+    positions = true_at((of_name >= 0)[threads.row])
     module = of_name[threads.row[positions]]
     order = np.argsort(module, kind="stable")
     bounds = np.searchsorted(module[order], np.arange(len(modules) + 1)).tolist()
-    return {
-        name: _outermost_of_threads(threads, positions[order[lo:hi]])
-        for name, lo, hi in zip(modules, bounds, bounds[1:], strict=False)
-    }
+    for name, lo, hi in zip(modules, bounds, bounds[1:], strict=False):
+        mine = positions[order[lo:hi]]
+        threads.called[name] = _outermost_of_threads(threads, mine)
+    return threads.called
 
 
 def _outermost_of_threads(threads: Threads, calls: Int64Array) -> Int64Array:
@@ -441,9 +443,9 @@ def calls_that_wait(threads: Threads) -> Int64Array:
     `EagerLocalExecute: __inference_…` that names each; of TensorFlow 2.3 to 2.8, which
     write no event of the run itself.
     """
-    if len(threads.everywhere(HostClass.RUN_EAGER)):
-        return _joined([])
     calls = threads.named(blocks_in_eager_call)
+    if not len(calls) or len(threads.everywhere(HostClass.RUN_EAGER)):
+        return _joined([])
     found = []
     for thread in threads.threads:
         lo, hi = np.searchsorted(calls, [thread.lo, thread.hi])

@@ -49,6 +49,8 @@ class Threads(ThreadLayout, frozen=True, kw_only=True):
     """What `dispatches` found on each thread by its index: several questions rest on
     it.
     """
+    called: dict[str, Int64Array] = msgspec.field(default_factory=dict)
+    """What `calls_of_modules` found, which each device asks."""
     answers: _Answers = msgspec.field(default_factory=dict)
     """Hosts with the same names share what is known of them."""
 
