@@ -110,9 +110,60 @@ def average_leaves_the_devices() -> TraceBuilder:
     return made
 
 
+def augmented_one_by_one() -> TraceBuilder:
+    """Three steps of 384 ms: the layer's loop over 32 pictures, 100 tiny kernels each,
+    then 64 ms of the model.
+    """
+    made = trace()
+    layer = "sequential/random_contrast/map/while"
+    ops = (
+        ("RandomUniform", "random_uniform/RandomUniform"),
+        ("AdjustContrastv2", "adjust_contrast"),
+        ("Mul", "mul"),
+        ("ClipByValue", "clip_by_value"),
+    )
+    for index in range(3):
+        at = index * 384 * MS
+        made.thread("python3/100").step(at, at + 384 * MS)
+        made.call("train_function", at + 40 * US, at + 383.9 * MS, tracing_count=1)
+        made.call(
+            "EagerLocalExecute: __inference_one_step_on_iterator_8000",
+            at + 60 * US,
+            at + 383.8 * MS,
+        )
+        made.thread("tf_Compute/200")
+        for number in range(3200):
+            kind, op = ops[number % len(ops)]
+            start = at + (200 + number * 99.5) * US
+            made.call(f"{layer}/{op}:{kind}", start, start + 60 * US, is_eager=0)
+            made.kernel(
+                "GPU:0",
+                "void Eigen::internal::EigenMetaKernel<Eigen::TensorEvaluator<Eigen::TensorAssignOp<Eigen::TensorMap<float>>>, int>",
+                start + 62 * US,
+                start + 65 * US,
+                launched=(start + 30 * US, start + 36 * US),
+                tf_op=f"{layer}/{op}:{kind}",
+            )
+        for number in range(64):
+            name = f"sequential/efficientnetv2-b0/block{number}/expand_conv/convolution"
+            start = at + (319 + number) * MS
+            launch = at + 318.7 * MS + number * 12 * US
+            made.call(f"{name}:Conv2D", launch, launch + 8 * US, is_eager=0)
+            made.kernel(
+                "GPU:0",
+                "volta_scudnn_128x64_relu_interior_nn_v1",
+                start,
+                start + 0.99 * MS,
+                launched=(launch + 1 * US, launch + 6 * US),
+                tf_op=f"{name}:Conv2D",
+            )
+    return made
+
+
 TRACES = {
     "g01_scan_on_gpu": scan_on_gpu,
     "g02_progress_waits": progress_waits,
+    "t07_augmented_one_by_one": augmented_one_by_one,
     "g03_average_leaves_the_devices": average_leaves_the_devices,
 }
 

@@ -10,7 +10,7 @@ WIDTH = 768
 
 
 def adam(param, grad, moments, step, rate=1e-3):
-    t = step + 1.0
+    t = jnp.asarray(step, float) + 1
     first = 0.9 * moments[0] + 0.1 * grad
     second = 0.999 * moments[1] + 0.001 * grad**2
     corrected = first / (1 - 0.9**t)

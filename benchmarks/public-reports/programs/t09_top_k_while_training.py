@@ -29,7 +29,7 @@ class Retrieval(keras.Model):
             query, candidate = self((user, item), training=True)
             scores = tf.matmul(query, candidate, transpose_b=True)
             loss = tf.reduce_mean(
-                tf.nn.sparse_softmax_cross_entropy_with_logits(tf.range(len(user)), scores)
+                tf.nn.sparse_softmax_cross_entropy_with_logits(tf.range(tf.shape(user)[0]), scores)
             )
         self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
         self.update_top_k(query, item)
