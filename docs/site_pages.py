@@ -35,6 +35,7 @@ BESIDE_THE_CODE = {
     "benchmarks/diagnosis/results.md": "results/diagnosis.md",
     "benchmarks/diagnosis/first-sight.md": "results/first-sight.md",
     "benchmarks/public-programs/README.md": "results/public-programs.md",
+    "benchmarks/public-reports/README.md": "results/public-reports.md",
     "benchmarks/savings/results.md": "results/savings.md",
     "benchmarks/gate_study/results.md": "results/gate-study.md",
     "fixtures/versions/results.md": "results/versions.md",

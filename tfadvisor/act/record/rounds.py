@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
 from tfadvisor.act.record.answers import GivenOrder, answers_to
@@ -26,6 +27,15 @@ _OF_COUNTING = 1 / 6
 _FEWEST_SAMPLES = 20
 _FEWEST_RETURNS = 3
 """To a line, of what goes round."""
+_TIMED_SECONDS = 20.0
+"""Of the samples that lie behind, those that tell how long a round takes."""
+_FEWEST_ROUNDS = 4
+_LEAST_SAMPLES = 4
+"""Between two samples nobody sees what is shorter."""
+_REGULAR = 0.7
+"""The lower quarter over the median of rounds; of returns that chance makes between
+samples it is 0.42.
+"""
 _MOST_SOURCE_BYTES = 1 << 20
 _COMPILERS = (
     "jax/_src/compiler.py",
@@ -47,7 +57,7 @@ class ProgramLoop(msgspec.Struct, frozen=True):
     prepares: bool
     """It adapts a layer to the data, as Keras does before training."""
     median_ms: float = 0.0
-    """Of a round, where Python counted them; 0 for unknown."""
+    """Of a round, where Python counted them, or samples tell it; 0 for unknown."""
     lines: tuple[int, int] = (0, 0)
     """The first and the last, of the function that loops."""
     looping: str = ""
@@ -111,7 +121,11 @@ def count_rounds(
         stacks = stacks_since(samples, began_ns)
         counted = process.windows.get(number, {}).get("loop")
         found = loop_of(stacks, counted)
-        if found.loop is not None or found.inside:
+        if found.loop is not None:
+            loop = found.loop
+            took = loop.median_ms or round_ms(samples, loop)
+            return replace(found, loop=replace(loop, median_ms=took))
+        if found.inside:
             return found
     return CountedRounds(None)
 
@@ -141,6 +155,46 @@ def stacks_since(samples: Samples, began_ns: int) -> list[Stack]:
     at, numbers = samples.ticks()
     stacks = [tuple(samples.frames[one] for one in stack) for stack in samples.stacks]
     return [stacks[one] for one in numbers[at >= began_ns].tolist() if stacks[one]]
+
+
+# How long a round takes.
+
+
+def round_ms(samples: Samples, loop: ProgramLoop) -> float:
+    """By the returns to the program's line that takes most of the loop: regular ones,
+    several samples apart. 0 where there are none, as in rounds that are too short to be
+    seen, or of which one line takes all.
+    """
+    at, numbers = samples.ticks()
+    recent = at >= at[-1] - int(_TIMED_SECONDS * 1e9) if len(at) else at > 0
+    at, numbers = at[recent], numbers[recent]
+    lines = np.array([_line_of_loop(samples, stack, loop) for stack in samples.stacks])
+    line = lines[numbers] if len(numbers) else numbers
+    if not (line >= 0).any():
+        return 0.0
+
+    most = np.bincount(line[line >= 0]).argmax()
+    begins = (line[1:] == most) & (line[:-1] != most)
+    rounds = np.diff(at[1:][begins])
+    if len(rounds) < _FEWEST_ROUNDS:
+        return 0.0
+    usual, short = float(np.median(rounds)), float(np.quantile(rounds, 0.25))
+    is_seen = usual >= _LEAST_SAMPLES * samples.every_ns
+    return usual / 1e6 if is_seen and short >= _REGULAR * usual else 0.0
+
+
+def _line_of_loop(samples: Samples, stack: Sequence[int], loop: ProgramLoop) -> int:
+    """The number of the innermost frame of the program while the loop is open, -1
+    outside of it.
+    """
+    frames = samples.frames
+    looping, function, first, last = loop.in_samples
+    is_open = any(
+        frames[one][:2] == (looping, function) and first <= frames[one][2] <= last
+        for one in stack
+    )
+    own = [one for one in stack if is_own_file(frames[one][0])]
+    return own[-1] if is_open and own else -1
 
 
 # Where it loops.

@@ -7,7 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from tfadvisor.act.record.rounds import Stack, loop_of
+from tfadvisor.act.record.rounds import ProgramLoop, Stack, loop_of, round_ms
+from tfadvisor.trace.samples import Samples
 
 PROGRAM = """
     def main():
@@ -116,3 +117,47 @@ def test_rounds_that_python_counted_come_first(train: str) -> None:
 
     assert loop is not None
     assert (loop.function, loop.line, loop.median_ms) == ("main", 5, 2.5)
+
+
+def sampled_by_turns(train: str, *lengths: tuple[int, int]) -> Samples:
+    """A sample each 10 ms: (line of main, how many of them) one after the other."""
+    lines = sorted({line for line, _ in lengths})
+    runs, tick = [], 0
+    for line, count in lengths:
+        runs.append((tick * 10_000, 0, lines.index(line), count))
+        tick += count
+    return Samples(
+        2,
+        10_000_000,
+        began_ns=10**18,
+        frames=[(train, "main", line) for line in lines],
+        stacks=[[number] for number in range(len(lines))],
+        threads=[("MainThread", True, "1")],
+        samples=runs,
+    )
+
+
+LOOP = {"function": "main", "within": "", "prepares": False, "lines": (4, 6)}
+
+
+def test_regular_returns_to_a_line_are_rounds(train: str) -> None:
+    """Line 5 for 170 ms and line 6 for 30 ms by turns: rounds of 200 ms."""
+    loop = ProgramLoop(train, 5, looping=train, **LOOP)
+    turns = [(5, 17), (6, 3)] * 8
+
+    assert round_ms(sampled_by_turns(train, *turns), loop) == pytest.approx(200)
+
+
+def test_what_chance_meets_between_samples_is_no_round(train: str) -> None:
+    """Of rounds shorter than what lies between samples, line 6 is met now and then."""
+    loop = ProgramLoop(train, 5, looping=train, **LOOP)
+    by_chance = [2, 31, 1, 9, 4, 55, 3, 17, 1, 6, 24, 2, 40, 5]
+    turns = [turn for count in by_chance for turn in ((5, count), (6, 1))]
+
+    assert round_ms(sampled_by_turns(train, *turns), loop) == 0.0
+
+
+def test_a_line_that_takes_all_has_no_rounds_to_see(train: str) -> None:
+    loop = ProgramLoop(train, 5, looping=train, **LOOP)
+
+    assert round_ms(sampled_by_turns(train, (5, 500)), loop) == 0.0
