@@ -15,7 +15,11 @@ from tfadvisor.metrics.kinds import (
     of_step_time,
     patterns_of_any_device,
 )
-from tfadvisor.metrics.layers import ComputedOp, named_by_tensorflow
+from tfadvisor.metrics.layers import (
+    ComputedOp,
+    compute_parts,
+    named_by_tensorflow,
+)
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.timeline.summary.hot_ops import HotOp
 from tfadvisor.units import Unit, percent
@@ -174,6 +178,20 @@ _DRAWS = re.compile(
 def random_draws(question: Question) -> list[HotOp]:
     """Ops that draw numbers, masks of dropout too. Raises MetricAbsent without HLO."""
     return known_where(question, lambda known: bool(_DRAWS.search(known.op_name)))
+
+
+# What a step puts in order.
+
+_SORTS = frozenset({"sort", "Sort", "ArgSort", "top_k", "topk", "TopK", "approx_top_k"})
+"""Types of JAX's and TensorFlow's ops, without a version."""
+
+
+def sorts(question: Question) -> tuple[ComputedOp, ...]:
+    """Ops that sort, or take the largest few, the largest first. Raises
+    MetricAbsent.
+    """
+    parts = compute_parts(question.run).parts
+    return tuple(one for one in parts if _bare_type(one.op_type) in _SORTS)
 
 
 # What two programs of a step compute alike.

@@ -23,6 +23,7 @@ from tfadvisor.metrics.layers import ComputedOp, compute_fraction_of
 from tfadvisor.metrics.needless import (
     costly_ops,
     random_draws,
+    sorts,
 )
 from tfadvisor.metrics.products import misaligned_products
 from tfadvisor.metrics.programs import (
@@ -211,6 +212,11 @@ SIGNALS = (
         "TensorFlow's ops that prepare inputs or look for faults inside the step, of "
         "the kind that takes most",
         _of_parts(costly_ops),
+    ),
+    Signal(
+        "sort",
+        "ops that sort, or take the largest few of many",
+        _of_parts(sorts),
     ),
 )
 

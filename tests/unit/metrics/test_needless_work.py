@@ -36,3 +36,12 @@ def value(metric: str, path: str) -> float | None:
 )
 def test_random_numbers_by_their_paths(path: str, draws: bool) -> None:
     assert value("random_number_fraction", path) == approx(0.4 if draws else 0.0)
+
+
+@pytest.mark.parametrize(("opcode", "share"), [("sort", 0.4), ("sine", 0.0)])
+def test_sorts_by_what_the_program_says(opcode: str, share: float) -> None:
+    """The op takes 40 of 100 µs."""
+    one = program("jit(step)/jit(_shuffle)/while/body/sort", opcode=opcode)
+    measured = gpu_steps(("kernel", 40.0, "op"), program=one).measure()
+
+    assert measured.value("sort_fraction") == approx(share)
