@@ -270,8 +270,9 @@ def severity(
     if rule.severity is not None:
         return _lower(rule.severity, Severity.LOW) if rule.is_preview else rule.severity
     reached = severity_of(one.own.high * steps_of_run)
-    if one.is_capped and rule.at_most is not None:
-        reached = _lower(reached, rule.at_most.severity)
+    if one.is_capped:
+        most = Severity.LOW if rule.at_most is None else rule.at_most.severity
+        reached = _lower(reached, most)
     if rule.is_likely or rule.is_preview:
         reached = _lower(reached, Severity.LOW)
     if rule.proof == "documented":

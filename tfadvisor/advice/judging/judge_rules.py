@@ -31,6 +31,7 @@ from tfadvisor.advice.judging.judged import (
 from tfadvisor.advice.loading.rule import FixRule, Rule
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.units import percent
+from tfadvisor.vocabulary import TimeClass
 
 _MAY_HAPPEN_ONCE = frozenset({"input", "launch", "compile", "host", "idle"})
 """Classes of time that a single step cannot vouch for. What a device computes, it
@@ -108,7 +109,7 @@ def judge(rule: Rule, metrics: Metrics) -> Judged | NotApplicable | None:
         caveat=caveat,
         fixes=fitted.fixes,
         left_out=fitted.left_out,
-        is_capped=_is_capped(rule, metrics),
+        is_capped=_is_capped(rule, metrics) or _waits_for_launches(rule, metrics),
     )
 
 
@@ -188,6 +189,16 @@ def _is_capped(rule: Rule, metrics: Metrics) -> bool:
     if cap is None:
         return False
     return cap.when is None or bool(evaluate(cap.when, metrics).holds)
+
+
+def _waits_for_launches(rule: Rule, metrics: Metrics) -> bool:
+    """Whether faster kernels would wait for the next launch: a rule about kernels alone
+    where launching takes more of the step than they do.
+    """
+    if classes_of(rule) != (TimeClass.COMPUTE.label,):
+        return False
+    launch = metrics.value(TimeClass.LAUNCH.metric) or 0.0
+    return launch > (metrics.value(TimeClass.COMPUTE.metric) or launch)
 
 
 def _holds_all_the_same(rule: Rule, metrics: Metrics) -> bool:

@@ -35,7 +35,7 @@ class Judged(msgspec.Struct, frozen=True):
     left_out: str
     """What is said of fixes that this version does not take."""
     is_capped: bool = False
-    """Whether the rule bounds its severity in this run."""
+    """Whether its severity is bounded in this run: by the rule, else to low."""
     correction: float = 1.0
     """So much of what the trace shows of it is there while nothing records; `takes` and
     `own` have it already.
