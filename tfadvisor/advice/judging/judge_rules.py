@@ -192,10 +192,10 @@ def _is_capped(rule: Rule, metrics: Metrics) -> bool:
 
 
 def _waits_for_launches(rule: Rule, metrics: Metrics) -> bool:
-    """Whether faster kernels would wait for the next launch: a rule about kernels alone
-    where launching takes more of the step than they do.
+    """Whether faster kernels would wait for the next launch: another precision launches
+    as many, and launching takes more of the step than they do.
     """
-    if classes_of(rule) != (TimeClass.COMPUTE.label,):
+    if rule.category != "precision":
         return False
     launch = metrics.value(TimeClass.LAUNCH.metric) or 0.0
     return launch > (metrics.value(TimeClass.COMPUTE.metric) or launch)

@@ -491,3 +491,25 @@ def test_a_rule_about_other_devices_says_so(
     )
 
     assert (None if outcome is None else outcome.reason) == reason
+
+
+@pytest.mark.parametrize(
+    ("launch", "severity"), [(0.31, "low"), (0.3, "high"), (0.0, "high")]
+)
+def test_another_precision_is_minor_where_kernels_wait_for_launches(
+    launch: float, severity: str
+) -> None:
+    """Products of TF32 take 30% of the step, all of its compute."""
+    rule = RULES["fp32-matrix-kernels"]
+    seen = {
+        "compute_fraction": 0.3,
+        "kernel_launch_gap_fraction": launch,
+        "fp32_matrix_share": 1.0,
+        "fp32_matrix_compute_fraction": 0.3,
+        "compute_capability": 8.0,
+    }
+    facts = {**FACTS, "sixteen_bit_type": "bfloat16", "device_kind": "gpu"}
+    found = outcome_of(rule, metrics(facts, **seen))
+
+    assert isinstance(found, Finding)
+    assert found.severity.value == severity
