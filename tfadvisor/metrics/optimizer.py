@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from tfadvisor.metrics.layers import (
     ComputedOp,
@@ -105,15 +106,23 @@ def rows_touched(question: Question) -> str:
             f"{count(first.looked_up)} of the {count(first.rows)} rows{of}, "
             f"{count(first.width)} numbers each"
         )
-    found = compute_parts(question.run).parts
-    updates = [one for one, _ in _updates(question)]
-    if updates and updates[0].op_type in _WRITES_ROWS:
+    updates = [part for part, _ in _updates(question)]
+    layer = _layer_of_rows(question, updates)
+    if not layer:
+        raise MetricAbsent("no table is known of which a step looks up a few rows")
+    if updates[0].op_type in _WRITES_ROWS:
         raise MetricAbsent("the update writes no rows but those that were looked up")
-    if any(one.op_type in _SUMS_ROWS for one in updates):
-        for one in found:
-            if one.op_type in _LOOKS_UP and one.layer and not is_optimizer(one.layer):
-                return f"the rows that {one.layer} looks up"
-    raise MetricAbsent("no table is known of which a step looks up a few rows")
+    return f"the rows that {layer} looks up"
+
+
+def _layer_of_rows(question: Question, updates: Sequence[ComputedOp]) -> str:
+    """That looks rows up, where their gradient comes as rows; "" for none."""
+    if not any(part.op_type in _SUMS_ROWS for part in updates):
+        return ""
+    for part in compute_parts(question.run).parts:
+        if part.op_type in _LOOKS_UP and part.layer and not is_optimizer(part.layer):
+            return part.layer
+    return ""
 
 
 def _tables(question: Question) -> tuple[LookedUpTable, ...]:
