@@ -16,7 +16,11 @@ from tfadvisor.timeline.attribution.exclusive import exclusive_time
 from tfadvisor.timeline.attribution.spent import QUEUED, Spent
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference, intersection
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
-from tfadvisor.timeline.names.collective_events import CollectiveKind, collective_of
+from tfadvisor.timeline.names.collective_events import (
+    CollectiveKind,
+    collective_of,
+    op_collective,
+)
 from tfadvisor.timeline.names.device_events import instruction_name
 from tfadvisor.timeline.sweeps import alike, reached
 from tfadvisor.timeline.timeline_parts import Device, DeviceOps, module_names
@@ -31,6 +35,8 @@ if TYPE_CHECKING:
 _MOST = 300
 """Ops of a device that are listed one by one."""
 _IN_PROGRAM = "a program's run, between its ops"
+_EXCHANGE = "exchange"
+"""What a kernel of sends and receives does that no op names."""
 _OWN_WAIT = "kernels wait for their own copies (DMA)"
 _MOST_PLACED = 20
 """Collectives and copies whose line is looked up."""
@@ -205,6 +211,8 @@ def _summed(
 def _collective(kernel: str, op: str) -> str:
     found = (collective_of(op) if op else None) or collective_of(kernel)
     kind = found.kind if found else CollectiveKind.OTHER
+    if kind is CollectiveKind.SEND_RECV and op_collective(op or kernel) is None:
+        return _EXCHANGE
     return kind.value
 
 

@@ -40,6 +40,7 @@ OURS = {
             "copy",
             "not recorded",
             "work was queued and did not run",
+            "exchange",
             "kernels wait for their own copies (DMA)",
             "a program's run, between its ops",
         ),
