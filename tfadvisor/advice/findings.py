@@ -10,6 +10,9 @@ import msgspec
 
 from tfadvisor.vocabulary import Severity
 
+OUTSIDE = "outside-the-steps"
+"""The id of findings about what is no step of the run; what they take is of the run."""
+
 
 class Verdict(msgspec.Struct, frozen=True):
     """What the run is bound by."""
@@ -205,6 +208,11 @@ class Finding(msgspec.Struct, frozen=True):
     def is_question(self) -> bool:
         """Whether only the user can tell if it holds."""
         return self.proof == "likely"
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether it is about what is no step of the run."""
+        return self.rule_id == OUTSIDE
 
     @property
     def is_documented(self) -> bool:

@@ -6,14 +6,12 @@ from __future__ import annotations
 
 import msgspec
 
-from tfadvisor.advice.findings import Evidence, Finding, Fix, Location, Verdict
+from tfadvisor.advice.findings import OUTSIDE, Evidence, Finding, Fix, Location, Verdict
 from tfadvisor.advice.measured import Measured
 from tfadvisor.causes import RunAccount, RunPart
 from tfadvisor.units import duration, percent
 from tfadvisor.vocabulary import Severity
 
-OUTSIDE = "outside-the-steps"
-"""The id of all these findings."""
 LARGE_OUTSIDE = 0.1
 """Of the run: from here on a run is not healthy, whatever its steps are."""
 _WORTH_A_FINDING = 0.03
@@ -87,7 +85,7 @@ def part_words(part: RunPart) -> str:
     if not part.places:
         return part.what
     place = f"{part.places[0].file}:{part.places[0].line}"
-    return part.what if part.what == place else f"{part.what} ({place})"
+    return part.what if place in part.what else f"{part.what} ({place})"
 
 
 def _by_samples(part: RunPart, account: RunAccount) -> Outside:

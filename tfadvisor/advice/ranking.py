@@ -35,7 +35,6 @@ from tfadvisor.advice.judging.judge_rules import Fired, broken_by
 from tfadvisor.advice.judging.judged import Judged, is_few, is_guessed
 from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.advice.measured import bounded, measured_finding
-from tfadvisor.advice.outside import OUTSIDE
 from tfadvisor.advice.savings import LARGE, Calibration, Foreseen, foresee, plan_of
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.vocabulary import Severity
@@ -390,6 +389,6 @@ def _measured_parts(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _of_run(one: Finding, evidence: Evidence) -> float:
-    if one.rule_id == OUTSIDE:
+    if one.is_outside:
         return one.takes or 0.0
     return one.size * evidence.steps_of_run

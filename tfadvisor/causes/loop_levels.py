@@ -20,12 +20,15 @@ from tfadvisor.timeline.names.stack_frames import Work, loops_over_steps
 
 if TYPE_CHECKING:
     from tfadvisor.arrays import BoolArray, Int64Array
+    from tfadvisor.trace.samples import Samples
 
 _IN_A_ROW = 2.0
 """Times as many samples in a row as chance makes of a statement's share."""
 _TURNS_APART, _SAMPLES_APART = 1.5, 4
 """Steps and samples that pass at least between two turns of what is not in every step.
 """
+_PAUSE_STEPS, _PAUSE_SAMPLES = 3, 5
+"""That a wait takes at least which is no part of an ordinary step."""
 _PATIENCE = 5.0
 """exp(-5): how seldom chance alone makes a longer run of one stack."""
 _MIXES = 0.01
@@ -37,6 +40,30 @@ _ASKING = (WORKS.index(Work.INPUT), WORKS.index(Work.NEW_INPUT))
 _NEVER = 1 << 62
 _LOWER_QUARTER = 0.288
 """-ln(3/4): the lower quartile over the mean of lengths that chance makes."""
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """How long a step takes, and what lies between two samples. In us."""
+
+    step_us: int
+    """0 for unknown."""
+    every_us: int
+
+    @classmethod
+    def of(cls, samples: Samples, step_ms: float) -> Pace:
+        """step_ms: of a step in the recorded window, 0 for unknown."""
+        step_us = int(max(step_ms, samples.round_ms) * 1000)
+        return cls(step_us, max(samples.every_ns // 1000, 1))
+
+    @property
+    def apart_us(self) -> float:
+        """Between two turns of what is not in every step."""
+        return _TURNS_APART * self.step_us + _SAMPLES_APART * self.every_us
+
+    @property
+    def pause_us(self) -> int:
+        """No ordinary step waits for so long at once."""
+        return _PAUSE_STEPS * self.step_us + _PAUSE_SAMPLES * self.every_us
 
 
 class Visits(msgspec.Struct, frozen=True):
@@ -102,9 +129,7 @@ class Level(msgspec.Struct, frozen=True):
         return mixed >= _MIXES and changes >= _FEWEST_CHANGES
 
 
-def level_of(
-    stacks: Stacks, sampled: Sampled, depth: int, step_us: int, every_us: int
-) -> Level:
+def level_of(stacks: Stacks, sampled: Sampled, depth: int, pace: Pace) -> Level:
     """sampled: the runs that are in the function at this depth, by one chain of
     calls.
     """
@@ -118,9 +143,9 @@ def level_of(
         for key in distinct(statement[asks]).tolist()
         if 2 * asks[(statement == key) & calls].mean() >= 1
     ]
-    waits = _long_waits(sampled, statement, asking, step_us, every_us)
+    waits = _long_waits(sampled, statement, asking, pace)
     sampled = replace(sampled, is_pause=sampled.is_pause | waits)
-    apart = set(_apart(sampled, statement, works, step_us, every_us)) - set(asking)
+    apart = set(_apart(sampled, statement, works, pace)) - set(asking)
     return Level(
         depth,
         tuple(stacks.function[first, : depth + 1].tolist()),
@@ -134,8 +159,7 @@ def _apart(
     sampled: Sampled,
     statement: Int64Array,
     works: Int64Array,
-    step_us: int,
-    every_us: int,
+    pace: Pace,
 ) -> list[int]:
     """Statements that are not in every turn. Those in which a library is known to do
     something else than a step are judged first, the one that takes most time last, each
@@ -159,7 +183,7 @@ def _apart(
         ends = visits.begins_us[mine] + visits.us[mine]
         gaps = visits.begins_us[mine][1:] - ends[:-1]
         gap = float(median(gaps)) if len(gaps) else float(_NEVER)
-        is_often = gap <= _TURNS_APART * step_us + _SAMPLES_APART * every_us
+        is_often = gap <= pace.apart_us
         if in_a_row >= _IN_A_ROW * by_chance and not is_often:
             apart.append(key)
             rest -= us_of[key]
@@ -170,30 +194,28 @@ def _long_waits(
     sampled: Sampled,
     statement: Int64Array,
     asking: list[int],
-    step_us: int,
-    every_us: int,
+    pace: Pace,
 ) -> BoolArray:
     """Of each run whether it is in a statement that asks for batches, and stays in it
     for longer than it does as a rule.
     """
     visits = visits_of(sampled, statement)
     long = np.isin(visits.key, asking)
-    long &= _unusual(visits.key, visits.us, step_us, every_us, rarely=0)
+    long &= _unusual(visits.key, visits.us, pace, rarely=0)
     return np.repeat(long, visits.end - visits.first)
 
 
-def pauses(sampled: Sampled, step_us: int, every_us: int) -> BoolArray:
+def pauses(sampled: Sampled, pace: Pace) -> BoolArray:
     """Of each run whether the thread is in one stack for longer than it is as a
     rule.
     """
-    return _unusual(sampled.stack, sampled.us, step_us, every_us)
+    return _unusual(sampled.stack, sampled.us, pace)
 
 
 def _unusual(
     key: Int64Array,
     us: Int64Array,
-    step_us: int,
-    every_us: int,
+    pace: Pace,
     rarely: int = _NEVER,
 ) -> BoolArray:
     """Lengths that are greater than those that chance makes where turns pass: how long
@@ -206,9 +228,8 @@ def _unusual(
     usual = us[order][first + number // 4] / _LOWER_QUARTER
     limit = usual * (np.log(number) + _PATIENCE)
     limit[number < _FEWEST_CHANGES] = rarely
-    least = 2 * _TURNS_APART * step_us + 5 * every_us
     found = np.zeros(len(key), np.bool_)
-    found[order] = us[order] > np.maximum(np.repeat(limit, number), least)
+    found[order] = us[order] > np.maximum(np.repeat(limit, number), pace.pause_us)
     return found
 
 
@@ -218,14 +239,13 @@ def _unusual(
 def loop_level(
     stacks: Stacks,
     sampled: Sampled,
-    step_us: int,
-    every_us: int,
+    pace: Pace,
     loop: tuple[str, str] | None,
 ) -> Level | None:
     """The function whose turns are the steps. loop: its file and function, where they
     are known. None where nothing goes round.
     """
-    levels = list(_levels(stacks, sampled, step_us, every_us))
+    levels = list(_levels(stacks, sampled, pace))
     by_place = [level for level in levels if _place(stacks, level) == loop]
     training = [level for level in levels if loops_over_steps(*_place(stacks, level))]
     half = sampled.us.sum() / 2
@@ -266,9 +286,7 @@ def _is_own(stacks: Stacks, level: Level) -> bool:
     return stacks.frames[int(level.statement[0])].is_own
 
 
-def _levels(
-    stacks: Stacks, sampled: Sampled, step_us: int, every_us: int
-) -> Iterator[Level]:
+def _levels(stacks: Stacks, sampled: Sampled, pace: Pace) -> Iterator[Level]:
     """Functions that take much of the time, by each chain of calls."""
     total = int(sampled.us.sum())
     todo = [(sampled, 0)]
@@ -279,5 +297,5 @@ def _levels(
             mine = some.only(callee == function)
             if function == NOBODY or mine.us.sum() < _WORTH_A_LOOK * total:
                 continue
-            yield level_of(stacks, mine, depth, step_us, every_us)
+            yield level_of(stacks, mine, depth, pace)
             todo.append((mine, depth + 1))

@@ -22,7 +22,13 @@ from tfadvisor.causes.account import (
     RunPlace,
     RunShare,
 )
-from tfadvisor.causes.loop_levels import Level, loop_level, pauses, visits_of
+from tfadvisor.causes.loop_levels import (
+    Level,
+    Pace,
+    loop_level,
+    pauses,
+    visits_of,
+)
 from tfadvisor.causes.sampled_stacks import (
     NOBODY,
     WORKS,
@@ -31,13 +37,14 @@ from tfadvisor.causes.sampled_stacks import (
     Stacks,
     readable,
     sampled_of,
+    sleeping,
     stacks_of,
     unrecorded,
 )
 from tfadvisor.timeline.names.stack_frames import Work
 
 if TYPE_CHECKING:
-    from tfadvisor.arrays import Int64Array
+    from tfadvisor.arrays import BoolArray, Int64Array
     from tfadvisor.trace.samples import Samples
 
 FEWEST = 100
@@ -76,35 +83,57 @@ def account_of(samples: Samples, step_ms: float = 0.0) -> RunAccount:
     if samples.why:
         raise NoAccount(samples.why)
     stacks = stacks_of(samples)
+    pace = Pace.of(samples, step_ms)
     whole = sampled_of(samples)
-    first_us = max((samples.first_step_ns - samples.began_ns) // 1000, 0)
+    whole = replace(whole, is_pause=_pauses(whole, samples, pace))
+    loop = None if samples.loop is None else (samples.loop[0], samples.loop[1])
+    first_us = _first_step_us(stacks, whole, pace, loop)
     since = whole.at_us >= first_us
     told = readable(stacks, unrecorded(whole.only(since), samples))
-    if int(told.seen.sum()) < FEWEST:
-        raise NoAccount(
-            f"only {int(told.seen.sum())} samples were taken after the first step"
-        )
-    every_us = max(samples.every_ns // 1000, 1)
-    step_us = int(max(step_ms, samples.round_ms) * 1000)
-    told = replace(told, is_pause=pauses(told, step_us, every_us))
-    loop = samples.loop
-    named = None if loop is None else (loop[0], loop[1])
-    level = loop_level(stacks, told, step_us, every_us, named)
+    seen = int(told.seen.sum())
+    if seen < FEWEST:
+        raise NoAccount(f"only {seen} samples were taken after the first step")
+    level = loop_level(stacks, told, pace, loop)
     if level is None:
         raise NoAccount("no loop of the program was seen to go round")
     time = _RunTime(stacks, told, level, int(told.us.sum()))
     parts = time.parts()
-    span = int(whole.us[since].sum())
     return RunAccount(
         seconds=time.total / 1e6,
-        since="first step" if samples.first_step_ns else "first sample",
+        since="first step",
         steps=sum(part.fraction for part in parts if part.kind == STEPS),
         parts=parts,
-        samples=int(told.seen.sum()),
-        left_out=(span - time.total) / 1e6,
+        samples=seen,
+        left_out=(int(whole.us[since].sum()) - time.total) / 1e6,
         before=_before(stacks, whole.only(~since)),
         step_ms=samples.round_ms or None,
     )
+
+
+def _pauses(sampled: Sampled, samples: Samples, pace: Pace) -> BoolArray:
+    """Where the system counts a thread's sleep, by that; else by how long it is in one
+    stack as a rule.
+    """
+    if not samples.asleep:
+        return pauses(sampled, pace)
+    return sleeping(sampled, samples, pace.pause_us)
+
+
+def _first_step_us(
+    stacks: Stacks, sampled: Sampled, pace: Pace, loop: tuple[str, str] | None
+) -> int:
+    """When the statement that takes most of the steps is met first without compiling,
+    us since the first sample.
+    """
+    before = stacks.does(Work.IMPORTS) | stacks.does(Work.COMPILE)
+    ready = readable(stacks, sampled.only(~before[sampled.stack]))
+    level = loop_level(stacks, ready, pace, loop) if len(ready) else None
+    if level is None or not level.in_steps.any():
+        return 0
+    steps = level.in_steps
+    us = np.bincount(level.statement[steps], weights=level.sampled.us[steps])
+    is_first = steps & (level.statement == us.argmax())
+    return int(level.sampled.at_us[is_first][0])
 
 
 class _RunTime(msgspec.Struct, frozen=True):
@@ -157,10 +186,13 @@ class _RunTime(msgspec.Struct, frozen=True):
         for key in sorted(set(keys[apart].tolist())):
             found.append(self.part(sampled.only(apart & (keys == key)), depth))
         waits = level.sampled.is_pause & ~apart
+        news = self.stacks.does(Work.NEW_INPUT)
         for key in sorted(set(level.statement[waits].tolist())):
             mine = level.statement == key
             kind, what = self.name(sampled.only(mine), depth)
-            found.append(self._pause(sampled.only(mine & waits), depth, kind, what))
+            begins = bool(news[sampled.stack[mine]].any())
+            pause = sampled.only(mine & waits)
+            found.append(self._pause(pause, depth, kind, what, begins=begins))
         return self._steps(sampled.only(~apart & ~waits)), found
 
     def _steps(self, sampled: Sampled) -> RunPart:
@@ -184,12 +216,15 @@ class _RunTime(msgspec.Struct, frozen=True):
             what = self.epoch_words(sampled, depth) or what
         return self._made(sampled, depth, kind, what)
 
-    def _pause(self, sampled: Sampled, depth: int, kind: str, what: str) -> RunPart:
+    def _pause(
+        self, sampled: Sampled, depth: int, kind: str, what: str, *, begins: bool
+    ) -> RunPart:
         """Of runs in which the program stays much longer in one call than in other
-        turns. kind, what: of the statement.
+        turns. kind, what: of the statement. begins: whether it begins a pipeline anew.
         """
         words = self.epoch_words(sampled, depth)
         if kind == "input":
+            words = words or (FIRST_BATCH if begins else None)
             words = words or "long waits for a batch"
         elif words is not None:
             words = words.replace("batch", "step")

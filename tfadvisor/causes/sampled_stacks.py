@@ -153,7 +153,8 @@ def _without_own(stack: list[int], frames: tuple[Frame, ...]) -> list[int]:
 
 def sampled_of(samples: Samples, thread: int = 0) -> Sampled:
     """Of a thread, the main one by default. A sample stands for the time up to the next
-    one; where many are missing, only for its own.
+    one; where many are missing, only for its own. Runs are cut where a sleep or a
+    profiler's window begins or ends.
     """
     rows = [row for row in samples.samples if row[1] == thread]
     table = np.array(rows, np.int64).reshape(-1, 4)
@@ -163,17 +164,62 @@ def sampled_of(samples: Samples, thread: int = 0) -> Sampled:
     until = np.diff(at, append=end + every)
     us = np.minimum(until, (seen + _MOST_MISSED) * every)
     number = np.arange(len(at), dtype=np.int64)
-    return Sampled(number, at, us, seen, stack, np.zeros(len(at), np.bool_))
+    sampled = Sampled(number, at, us, seen, stack, np.zeros(len(at), np.bool_))
+    edges = np.array([*samples.asleep, *_windows_us(samples)], np.int64)
+    return _cut(sampled, edges.reshape(-1))
+
+
+def _cut(sampled: Sampled, edges: Int64Array) -> Sampled:
+    """The same runs in pieces, none of which goes over an edge, in us."""
+    if not len(sampled):
+        return sampled
+    begin = np.union1d(sampled.at_us, edges[edges > sampled.at_us[0]])
+    row = np.searchsorted(sampled.at_us, begin, side="right") - 1
+    ends = sampled.at_us + sampled.us
+    end = np.minimum(np.append(begin[1:], ends[-1]), ends[row])
+    into = np.stack([begin, end]) - sampled.at_us[row]
+    seen = (into * sampled.seen[row]) // np.maximum(sampled.us[row], 1)
+    kept = end > begin
+    number = np.arange(len(begin), dtype=np.int64)
+    pieces = Sampled(
+        number,
+        begin,
+        end - begin,
+        seen[1] - seen[0],
+        sampled.stack[row],
+        sampled.is_pause[row],
+    )
+    return pieces.only(kept)
+
+
+def _windows_us(samples: Samples) -> list[tuple[int, int]]:
+    """When a profiler was at work, or began or ended to be."""
+    return [
+        (
+            (opened - samples.began_ns) // 1000 - BEFORE_US,
+            (closed - samples.began_ns) // 1000 + BEFORE_US,
+        )
+        for opened, closed in samples.recorded_ns
+    ]
 
 
 def unrecorded(sampled: Sampled, samples: Samples) -> Sampled:
     """Without what passed while a profiler was at work, or began or ended to be."""
     away = np.ones(len(sampled), np.bool_)
-    for opened, closed in samples.recorded_ns:
-        begin = (opened - samples.began_ns) // 1000 - BEFORE_US
-        end = (closed - samples.began_ns) // 1000 + BEFORE_US
-        away &= (sampled.at_us < begin) | (sampled.at_us > end)
+    for begin, end in _windows_us(samples):
+        away &= (sampled.at_us < begin) | (sampled.at_us >= end)
     return sampled.only(away)
+
+
+def sleeping(sampled: Sampled, samples: Samples, least_us: int) -> BoolArray:
+    """Of each run, whether the thread sleeps in it, for at least so long without a
+    pause.
+    """
+    stretches = np.array(samples.asleep, np.int64).reshape(-1, 2)
+    stretches = stretches[stretches[:, 1] - stretches[:, 0] >= least_us]
+    row = np.searchsorted(stretches[:, 0], sampled.at_us, side="right") - 1
+    ends = np.append(stretches[:, 1], 0)
+    return np.asarray((row >= 0) & (sampled.at_us < ends[row]))
 
 
 def readable(stacks: Stacks, sampled: Sampled) -> Sampled:

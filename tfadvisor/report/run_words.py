@@ -83,7 +83,7 @@ def _in_line(part: RunPart) -> str:
     if part.kind == "steps":
         return words
     places = [_place(place) for place in part.places[:1]]
-    notes = [place for place in places if place != part.what]
+    notes = [place for place in places if place not in part.what]
     if part.turns == 1:
         notes.append("once")
     return f"{words} ({', '.join(notes)})" if notes else words

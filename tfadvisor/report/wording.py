@@ -277,8 +277,10 @@ def questions(report: Report) -> list[Finding]:
 
 
 def takes_words(finding: Finding) -> str:
-    """`takes 12% of the step`; empty where the trace gives no share."""
-    if finding.takes is None:
+    """`takes 12% of the step`; empty where the trace gives no share, and of what is no
+    step.
+    """
+    if finding.takes is None or finding.is_outside:
         return ""
     return f"takes {percent(finding.takes)} of the step"
 

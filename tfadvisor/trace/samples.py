@@ -127,6 +127,10 @@ class Samples(msgspec.Struct, frozen=True, dict=True):
     """(us since began_ns, number of a thread, number of a stack, how many samples one
     after the other found the thread there). In the order of time.
     """
+    asleep: Annotated[list[tuple[_Micros, _Micros]], Meta(max_length=100_000)] = []
+    """(from, to) in us since began_ns: when the main thread slept all the time, for 40
+    ms at least. Empty where that is not known.
+    """
     recorded_ns: Annotated[list[tuple[_Count, _Count]], Meta(max_length=100)] = []
     """From when to when a profiler was at work, since the epoch."""
     errors: _Count = 0

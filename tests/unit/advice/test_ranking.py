@@ -12,13 +12,12 @@ from msgspec.structs import replace
 
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.advice.evidence import Correction, Evidence
-from tfadvisor.advice.findings import SURE, UNSURE, Finding, Location, Tried
+from tfadvisor.advice.findings import OUTSIDE, SURE, UNSURE, Finding, Location, Tried
 from tfadvisor.advice.judging.cause import Cause, Kind
 from tfadvisor.advice.judging.claims import LESS_IS_LEFT
 from tfadvisor.advice.judging.judge_rules import run_rules
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.advice.loading.rule import Cap, Rule, SavingRule
-from tfadvisor.advice.outside import OUTSIDE
 from tfadvisor.advice.ranking import Ranking, ranked, severity_of
 from tfadvisor.advice.savings import Calibration, FaultTime, Held
 from tfadvisor.causes.account import BeforeSteps, RunAccount, RunPart, RunPlace

@@ -12,8 +12,8 @@ MAIN = "train.py:<module>:90 train.py:main"
 ASKS = "tensorflow/data/ops/iterator_ops.py:__next__:826"
 BEGINS = "tensorflow/data/ops/iterator_ops.py:_create_iterator:748"
 RUNS = "tensorflow/eager/execute.py:quick_execute:53"
-TURN = [(f"{MAIN}:41 {ASKS}", 1), (f"{MAIN}:42 {RUNS}", 3), (f"{MAIN}:43", 1)]
-"""Line 41 asks for a batch, 42 is the step, 43 reads its loss: 50 ms."""
+TURN = [(f"{MAIN}:42 {RUNS}", 3), (f"{MAIN}:43", 1), (f"{MAIN}:41 {ASKS}", 1)]
+"""Line 42 is the step, 43 reads its loss, 41 asks for the next batch: 50 ms."""
 STEP_MS = 50.0
 
 
@@ -89,12 +89,11 @@ def test_a_users_name_is_no_evidence() -> None:
 
 
 def test_the_first_batch_of_each_epoch_is_no_step() -> None:
-    """The iterator is made anew, then its first batch takes 100 samples, as long as the
-    20 turns behind it; those ask for theirs within 10 ms, the first right after it: 101
-    of 200.
+    """The iterator is made anew, then its first batch takes 100 samples, as long as 20
+    turns; these ask for theirs within 10 ms, the last right before it: 101 of 200.
     """
     refill = [(f"{MAIN}:41 {BEGINS}", 1), (f"{MAIN}:41 {ASKS}", 99)]
-    account = account_of(sampled(4 * (refill + 20 * TURN)), STEP_MS)
+    account = account_of(sampled(4 * (20 * TURN + refill)), STEP_MS)
 
     assert shares(account) == {"steps": 0.495, FIRST_BATCH: 0.505}
     found = part(account, FIRST_BATCH)
@@ -104,7 +103,8 @@ def test_the_first_batch_of_each_epoch_is_no_step() -> None:
 
 def test_a_first_batch_that_waits_in_the_step_itself_is_told_apart() -> None:
     """Keras asks for batches inside of its compiled function. Turns of 5 samples are in
-    it for 4, then in a callback for 1; of each epoch 160 samples are one call.
+    it for 4, then in a callback for 1; of each epoch 160 samples are one call. The
+    first epoch's come before the first step: 5 × 160 of 96 + 5 × 257.
     """
     fit = "train.py:<module>:46 keras/backend/trainer.py:fit"
     begins = (f"{fit}:397 keras/trainers/epoch_iterator.py:__iter__:111 {BEGINS}", 1)
@@ -115,10 +115,27 @@ def test_a_first_batch_that_waits_in_the_step_itself_is_told_apart() -> None:
     epoch = [begins, (f"{fit}:399 {RUNS}", 160), *turn[1:], *19 * turn]
     account = account_of(sampled(6 * epoch), STEP_MS)
 
-    assert account.steps == pytest.approx(97 / 257, abs=0.02)
+    assert account.steps == pytest.approx(581 / 1381, abs=0.002)
     found = part(account, "first step of each epoch")
-    assert found.fraction == pytest.approx(160 / 257, abs=0.02)
+    assert found.fraction == pytest.approx(800 / 1381, abs=0.002)
     assert found.places[0].line == 46
+
+
+def test_a_thread_that_sleeps_all_the_time_waits_once() -> None:
+    """60 samples in one stack are 20 of a wait and 40 of ten turns that pass there: 3
+    epochs of 200 ms and of 400, with 1 s of other turns.
+    """
+    fit = "train.py:<module>:46 keras/backend/trainer.py:fit"
+    calls = f"{fit}:400 keras/callbacks/callback.py:on:1"
+    turn = [(f"{fit}:399 {RUNS}", 9), (calls, 1)]
+    epoch = [*10 * turn, (f"{fit}:399 {RUNS}", 60)]
+    asleep = [(1_600_000 * n + 1_000_000, 1_600_000 * n + 1_200_000) for n in range(3)]
+    account = account_of(sampled(3 * epoch, asleep=asleep), 10.0)
+    unknown = account_of(sampled(3 * epoch), 10.0)
+
+    assert account.steps == pytest.approx(1 - 0.2 / 1.6)
+    assert account.outside[0].turns == 3
+    assert unknown.steps == 1.0
 
 
 def test_compiling_inside_of_the_steps_line_is_no_step() -> None:

@@ -24,6 +24,7 @@ from tfadvisor.act.record.py_spy import (
     read_stays,
     why_not,
 )
+from tfadvisor.act.record.sleeping import Sleeps
 from tfadvisor.trace.samples import MOST_STACKS, VERSION, Frame, Samples
 
 EVERY_NS = 10_000_000
@@ -53,7 +54,8 @@ class Watch:
         self.why = ""
         """Why nothing can be seen."""
         self.pid, self._folder = pid, folder
-        self._stays = SeenStacks()
+        self._sleeps = Sleeps(pid)
+        self._stays = SeenStacks(self._sleeps)
         self._process: subprocess.Popen[bytes] | None = None
         self._over = threading.Event()
         self._chunks = threading.Condition()
@@ -61,6 +63,10 @@ class Watch:
         """How many times py-spy has ended."""
         self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
+        asleep = threading.Thread(
+            target=self._sleeps.follow, args=(self._over,), daemon=True
+        )
+        asleep.start()
 
     def seen(self) -> SeenStacks:
         """Up to now."""
@@ -130,8 +136,9 @@ class Watch:
 class SeenStacks:
     """What was seen of all threads of a program, in entries of `HOST.samples.json`."""
 
-    def __init__(self) -> None:
-        """Nothing yet."""
+    def __init__(self, sleeps: Sleeps) -> None:
+        """Nothing yet. sleeps: of the program's main thread."""
+        self._sleeps = sleeps
         self.errors = 0
         self.every_ns = EVERY_NS
         self.began_ns = self.ended_ns = 0
@@ -212,6 +219,11 @@ class SeenStacks:
                 if stack in stack_numbers
             ],
             "errors": self.errors,
+            "asleep": [
+                (max(since - self.began_ns, 0) // 1000, (until - self.began_ns) // 1000)
+                for since, until in self._sleeps.of(pid)
+                if until > self.began_ns
+            ],
             **more,
         }
 

@@ -14,7 +14,7 @@ from tfadvisor.advice.judging.cause import Cause, cause_of
 from tfadvisor.advice.judging.judge_rules import Fired
 from tfadvisor.advice.judging.verdict import Seen, verdict_of
 from tfadvisor.advice.loading.catalogue import Catalogue
-from tfadvisor.advice.outside import OUTSIDE, of_the_run
+from tfadvisor.advice.outside import of_the_run
 from tfadvisor.advice.ranking import Ranking, ranked
 from tfadvisor.advice.savings import calibration
 from tfadvisor.arrays import median, percentile
@@ -119,7 +119,7 @@ def _verdict(
 ) -> Verdict:
     """It rests on what the trace shows, and on no question."""
     findings = ranking.findings
-    in_steps = [one for one in findings if one.bears_verdict and one.rule_id != OUTSIDE]
+    in_steps = [one for one in findings if one.bears_verdict and not one.is_outside]
     largest = _asked(findings) or _twice(metrics) or _largest(run, breakdown["compute"])
     seen = Seen(_idle_in(attributed), largest)
     of_steps = verdict_of(cause, breakdown, metrics, in_steps, seen)

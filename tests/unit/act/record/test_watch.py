@@ -11,6 +11,7 @@ import pytest
 from support.places import FIXTURES
 
 from tfadvisor.act.record.py_spy import errors_in, read_stays, why_not
+from tfadvisor.act.record.sleeping import Sleeps
 from tfadvisor.act.record.watch import SeenStacks
 from tfadvisor.trace.samples import Samples
 
@@ -33,7 +34,7 @@ def begun(ts: int, thread: str, tid: int = 1) -> list[dict[str, Any]]:
 def seen(tmp_path: Path, events: list[dict[str, Any]]) -> Samples:
     out = tmp_path / "stacks"
     out.write_text(json.dumps(events))
-    stacks = SeenStacks()
+    stacks = SeenStacks(Sleeps(7))
     stacks.add(read_stays(out), 1_000_000, 2)
     return msgspec.convert(stacks.of_process(7), Samples)
 
