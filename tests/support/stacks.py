@@ -12,7 +12,6 @@ HOME = "/home/me/"
 KERAS = "/venv/lib/python3.11/site-packages/keras/src/"
 TENSORFLOW = "/venv/lib/python3.11/site-packages/tensorflow/python/"
 _FOLDERS = {
-    "importlib": "<frozen importlib._bootstrap>",
     "keras/": KERAS,
     "tensorflow/": TENSORFLOW,
 }

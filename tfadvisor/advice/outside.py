@@ -8,7 +8,7 @@ import msgspec
 
 from tfadvisor.advice.findings import OUTSIDE, Evidence, Finding, Fix, Location, Verdict
 from tfadvisor.advice.measured import Measured
-from tfadvisor.causes import RunAccount, RunPart
+from tfadvisor.causes import FIRST_BATCH, RunAccount, RunPart
 from tfadvisor.units import duration, percent
 from tfadvisor.vocabulary import Severity
 
@@ -115,8 +115,8 @@ def _by_samples(part: RunPart, account: RunAccount) -> Outside:
 _CATEGORIES = {"input": "input", "compile": "compile"}
 
 
-def _code(do: str, side_effect: str, snippet: str = "") -> Fix:
-    return Fix("code", do, snippet, {}, "", side_effect)
+def _code(do: str, side_effect: str, snippet: str = "", valid_for: str = "") -> Fix:
+    return Fix("code", do, snippet, {}, valid_for, side_effect)
 
 
 _LESS_OFTEN = _code(
@@ -127,8 +127,10 @@ _FILL_ONCE = _code(
     "once. A shuffle buffer fills before the first batch: shuffle names or indices, "
     "before they are decoded.",
     "elements of two epochs may share a batch",
-    "dataset = dataset.repeat().prefetch(tf.data.AUTOTUNE)\n"
-    "model.fit(dataset, epochs=epochs, steps_per_epoch=steps)",
+    "dataset = names.repeat(epochs).shuffle(10_000)\n"
+    "dataset = dataset.map(decode, num_parallel_calls=tf.data.AUTOTUNE)\n"
+    "dataset = dataset.batch(32).prefetch(tf.data.AUTOTUNE)",
+    "tf.data",
 )
 _COMPILE_ONCE = _code(
     "Make the compiled function once, outside of what is called again and again, and "
@@ -149,6 +151,8 @@ def _fix(part: RunPart) -> Fix | None:
     is_again = part.turns is not None and part.turns > 1
     if is_again and compiles >= _COMPILES * part.fraction:
         return _COMPILE_ONCE
+    if part.kind == "input" and part.what != FIRST_BATCH:
+        return None
     return _FIXES.get(part.kind)
 
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tfadvisor.causes.account import STEPS, RunAccount, RunPart, RunPlace, RunShare
+    from tfadvisor.causes.account import (
+        FIRST_BATCH,
+        STEPS,
+        RunAccount,
+        RunPart,
+        RunPlace,
+        RunShare,
+    )
     from tfadvisor.causes.cause import OPS_ONE_BY_ONE, Cause, Done
     from tfadvisor.causes.of_activities import causes_of
     from tfadvisor.causes.of_samples import NoAccount, account_of
@@ -25,6 +32,7 @@ else:
             "RunPart": "account",
             "RunPlace": "account",
             "RunShare": "account",
+            "FIRST_BATCH": "account",
             "STEPS": "account",
             "account_of": "of_samples",
             "causes_of": "of_activities",
@@ -32,6 +40,7 @@ else:
     )
 
 __all__ = [
+    "FIRST_BATCH",
     "OPS_ONE_BY_ONE",
     "STEPS",
     "Cause",

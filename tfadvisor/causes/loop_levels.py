@@ -37,6 +37,8 @@ _FEWEST_CHANGES = 8
 _WORTH_A_LOOK = 0.03
 """Of a level's time in a call: where the loop may be."""
 _ASKING = (WORKS.index(Work.INPUT), WORKS.index(Work.NEW_INPUT))
+_LITTLE = 0.1
+_COMPILES = WORKS.index(Work.COMPILE)
 _NEVER = 1 << 62
 _LOWER_QUARTER = 0.288
 """-ln(3/4): the lower quartile over the mean of lengths that chance makes."""
@@ -111,6 +113,8 @@ class Level(msgspec.Struct, frozen=True):
     """Number of its frame: the line that is under way."""
     is_apart: BoolArray
     """Whether the statement is not in every turn."""
+    asks: BoolArray
+    """Whether the statement asks for a batch."""
 
     @property
     def in_steps(self) -> BoolArray:
@@ -145,13 +149,16 @@ def level_of(stacks: Stacks, sampled: Sampled, depth: int, pace: Pace) -> Level:
     ]
     waits = _long_waits(sampled, statement, asking, pace)
     sampled = replace(sampled, is_pause=sampled.is_pause | waits)
-    apart = set(_apart(sampled, statement, works, pace)) - set(asking)
+    runs = works != _COMPILES  # which may be on the line of the step
+    runs &= ~np.isin(statement, asking)
+    apart = _apart(sampled.only(runs), statement[runs], works[runs], pace)
     return Level(
         depth,
         tuple(stacks.function[first, : depth + 1].tolist()),
         sampled,
         statement,
         np.isin(statement, sorted(apart)),
+        np.isin(statement, asking),
     )
 
 
@@ -165,6 +172,8 @@ def _apart(
     something else than a step are judged first, the one that takes most time last, each
     by its share of what is left.
     """
+    if not len(sampled):
+        return []
     visits = visits_of(sampled, statement)
     has_pause = np.add.reduceat(sampled.is_pause, visits.first) > 0
     us_of = np.bincount(statement, weights=sampled.us)
@@ -187,6 +196,8 @@ def _apart(
         if in_a_row >= _IN_A_ROW * by_chance and not is_often:
             apart.append(key)
             rest -= us_of[key]
+    if apart and apart[-1] == key and rest < _LITTLE * us_of[key]:
+        apart.pop()  # nothing else is the step
     return apart
 
 

@@ -53,12 +53,15 @@ _MOST_PLACES = 3
 _MOSTLY = 0.5
 """Of a statement's time that a library's work takes for the statement to be it."""
 _WORTH_A_PART = 0.02
+_SOON_US = 200_000
+"""So soon after a step begins for the first time it compiles, or goes on to."""
 _BETWEEN_TURNS_US = 50_000
 """So short a time elsewhere does not end a turn."""
+_FIRST_STEP = "first step of each epoch"
 _NEAR = 3
 """Runs of samples between what begins an epoch and its first batch."""
 _WORDS = {
-    Work.IMPORTS: "imports",
+    Work.PROFILING: "profiling",
     Work.COMPILE: "compiling",
     Work.EVALUATION: "evaluation",
     Work.SAVING: "saving",
@@ -67,7 +70,7 @@ _WORDS = {
     Work.NEW_INPUT: FIRST_BATCH,
 }
 _KINDS = {Work.NEW_INPUT: "input"}
-_NO_STEPS = frozenset({Work.COMPILE, Work.EVALUATION, Work.SAVING, Work.IMPORTS})
+_NO_STEPS = frozenset({Work.COMPILE, Work.EVALUATION, Work.SAVING})
 """Work that is in no ordinary turn."""
 
 
@@ -125,15 +128,29 @@ def _first_step_us(
     """When the statement that takes most of the steps is met first without compiling,
     us since the first sample.
     """
-    before = stacks.does(Work.IMPORTS) | stacks.does(Work.COMPILE)
+    before = stacks.imports | stacks.does(Work.COMPILE)
     ready = readable(stacks, sampled.only(~before[sampled.stack]))
     level = loop_level(stacks, ready, pace, loop) if len(ready) else None
     if level is None or not level.in_steps.any():
         return 0
-    steps = level.in_steps
+    steps = level.in_steps & ~level.asks
+    if not steps.any():
+        steps = level.in_steps
     us = np.bincount(level.statement[steps], weights=level.sampled.us[steps])
     is_first = steps & (level.statement == us.argmax())
-    return int(level.sampled.at_us[is_first][0])
+    first_us = int(level.sampled.at_us[is_first][0])
+    return _compiled_us(stacks, sampled, first_us)
+
+
+def _compiled_us(stacks: Stacks, sampled: Sampled, first_us: int) -> int:
+    """When what a step calls first is compiled: behind what compiles soon after it."""
+    compiles = stacks.does(Work.COMPILE)[sampled.stack]
+    ends = (sampled.at_us + sampled.us)[compiles]
+    begins = sampled.at_us[compiles]
+    for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+        if first_us <= begin <= first_us + _SOON_US:
+            first_us = end
+    return first_us
 
 
 class _RunTime(msgspec.Struct, frozen=True):
@@ -226,8 +243,8 @@ class _RunTime(msgspec.Struct, frozen=True):
         if kind == "input":
             words = words or (FIRST_BATCH if begins else None)
             words = words or "long waits for a batch"
-        elif words is not None:
-            words = words.replace("batch", "step")
+        else:
+            words = _FIRST_STEP if words == FIRST_BATCH else None
         return self._made(sampled, depth, kind, words or f"long pauses in {what}")
 
     def _made(self, sampled: Sampled, depth: int, kind: str, what: str) -> RunPart:
@@ -398,21 +415,13 @@ def _before(stacks: Stacks, sampled: Sampled) -> BeforeSteps:
     total = int(sampled.us.sum())
     if not total:
         return BeforeSteps(0.0, ())
-    names = {Work.IMPORTS: "imports", Work.COMPILE: "compiling"}
-    by_name: dict[str, list[int]] = {}
-    works = [frame.work for frame in stacks.frames]
-    for stack, us, seen in zip(
-        sampled.stack.tolist(), sampled.us.tolist(), sampled.seen.tolist(), strict=True
-    ):
-        does = {works[call] for call in stacks.frame[stack].tolist() if call != NOBODY}
-        name = next((names[work] for work in names if work in does), "other")
-        sums = by_name.setdefault(name, [0, 0])
-        sums[0] += us
-        sums[1] += seen
-    parts = [
-        RunShare(name, name, us / total, us / 1e6, seen)
-        for name, (us, seen) in by_name.items()
-    ]
+    names = np.where(stacks.does(Work.COMPILE), "compiling", "other")
+    names = np.where(stacks.imports, "imports", names)[sampled.stack]
+    parts = []
+    for name in map(str, np.unique(names)):
+        mine = sampled.only(names == name)
+        us, seen = int(mine.us.sum()), int(mine.seen.sum())
+        parts.append(RunShare(name, name, us / total, us / 1e6, seen))
     return BeforeSteps(
         total / 1e6, tuple(sorted(parts, key=lambda part: -part.seconds))
     )

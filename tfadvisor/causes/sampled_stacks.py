@@ -60,6 +60,8 @@ class Stacks(msgspec.Struct, frozen=True):
     """How many frames each stack has."""
     is_own: BoolArray
     """Of each frame, whether it is of the program's own files; NOBODY is not."""
+    imports: BoolArray
+    """Of each stack, whether a module runs that another one imports."""
 
     def of_frames(self, values: Iterable[Any]) -> npt.NDArray[Any]:
         """One value for each frame, so that `frame` and NOBODY index it; 0 for
@@ -135,20 +137,26 @@ def stacks_of(samples: Samples) -> Stacks:
         functions.setdefault((file, function), len(functions))
         for file, function, _ in samples.frames
     ]
-    calls = [_without_own(stack, frames) for stack in samples.stacks]
+    calls = [_calls(stack, frames) for stack in samples.stacks]
     depth = np.array([len(call) for call in calls], np.int64)
     table = np.full((len(calls), int(depth.max(initial=0)) + 2), NOBODY, np.int64)
     for row, stack in enumerate(calls):
         table[row, : len(stack)] = stack
     numbers = np.array([*of_frame, NOBODY], np.int64)
     is_own = np.array([*(frame.is_own for frame in frames), False])
-    return Stacks(frames, table, numbers[table], depth, is_own)
+    is_module = np.array(
+        [*(name == "<module>" for _, name, _ in samples.frames), False]
+    )
+    imports = is_module[table].sum(axis=1) > 1
+    return Stacks(frames, table, numbers[table], depth, is_own, imports)
 
 
-def _without_own(stack: list[int], frames: tuple[Frame, ...]) -> list[int]:
-    """Up to where tfadvisor's own functions begin, at most so deep."""
-    own = (at for at, number in enumerate(stack) if is_own(frames[number].file))
-    return stack[: min(next(own, len(stack)), _DEEPEST)]
+def _calls(stack: list[int], frames: tuple[Frame, ...]) -> list[int]:
+    """None where tfadvisor itself or a profiler works; at most so deep."""
+    calls = (frames[number] for number in stack)
+    if any(is_own(call.file) or call.work is Work.PROFILING for call in calls):
+        return []
+    return stack[:_DEEPEST]
 
 
 def sampled_of(samples: Samples, thread: int = 0) -> Sampled:
@@ -223,9 +231,11 @@ def sleeping(sampled: Sampled, samples: Samples, least_us: int) -> BoolArray:
 
 
 def readable(stacks: Stacks, sampled: Sampled) -> Sampled:
-    """Without stacks that were read while they changed: they begin with another
-    function than most, and are met once.
+    """Without time in which tfadvisor itself or a profiler works, and without stacks
+    that were read while they changed: they begin with another function than most, and
+    are met once.
     """
+    sampled = sampled.only(stacks.depth[sampled.stack] > 0)
     if not len(sampled):
         return sampled
     outermost = stacks.function[sampled.stack, 0]

@@ -122,13 +122,17 @@ def keep_recording(
         ) from error
 
 
-def rated(kept: KeptRun, out: Path, options: Options) -> KeptRun:
-    """With what this machine's CPUs can do, once the program has ended."""
+def rated(
+    kept: KeptRun, out: Path, options: Options, *, ran_on: bool = False
+) -> KeptRun:
+    """With what this machine's CPUs can do, once the program has ended. ran_on: whether
+    it went on after it was recorded.
+    """
     # imports NumPy, which no --help needs
     from tfadvisor.act.record import with_rates
 
     try:
-        return with_rates(kept, options)
+        return with_rates(kept, options, ran_on=ran_on)
     except OSError as error:
         raise UsageError(
             f"--out {out}: cannot be written: {error.strerror or error}."
@@ -136,14 +140,17 @@ def rated(kept: KeptRun, out: Path, options: Options) -> KeptRun:
 
 
 def note_light(kept: KeptRun) -> None:
-    """How far the step is from what the devices can do, where a report was written
-    before that was known.
+    """Where the whole run went, and how far its step is from what the devices can do,
+    where a report was written before that was known.
     """
-    from tfadvisor.report import LIGHT, light_line
+    from tfadvisor.report import light_line, run_words
 
+    run = run_words(kept.report)
+    if run:
+        note(f"the whole run: {run}")
     line = light_line(kept.report)
     if line:
-        note(f"{LIGHT.lower()}: {line}")
+        note(f"speed of light: {line}")
 
 
 def write_kept(kept: KeptRun, options: Options, place: ReportPlace) -> None:

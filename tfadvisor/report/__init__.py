@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tfadvisor.report.forms.page_data import CauseRow, ComparedRuns, PageData
-    from tfadvisor.report.light import LIGHT, light_line
+    from tfadvisor.report.light import light_line
     from tfadvisor.report.model import (
         MetricValue,
         Op,
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         StepsInfo,
         Tool,
     )
+    from tfadvisor.report.of_the_run import run_words
     from tfadvisor.report.wording import (
         advice,
         evidence_words,
@@ -31,7 +32,6 @@ else:
         {
             "CauseRow": "forms.page_data",
             "ComparedRuns": "forms.page_data",
-            "LIGHT": "light",
             "MetricValue": "model",
             "Op": "model",
             "PageData": "forms.page_data",
@@ -43,12 +43,12 @@ else:
             "evidence_words": "wording",
             "light_line": "light",
             "location_words": "wording",
+            "run_words": "of_the_run",
             "saving_words": "wording",
         },
     )
 
 __all__ = [
-    "LIGHT",
     "CauseRow",
     "ComparedRuns",
     "MetricValue",
@@ -62,5 +62,6 @@ __all__ = [
     "evidence_words",
     "light_line",
     "location_words",
+    "run_words",
     "saving_words",
 ]

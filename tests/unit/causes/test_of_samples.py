@@ -160,7 +160,7 @@ def test_what_is_seen_once_is_not_dropped() -> None:
 
 def test_imports_and_compiling_before_the_first_step_have_a_line_of_their_own() -> None:
     """300 samples before the first step: 200 import, 70 trace, 30 do something else."""
-    imports = ("train.py:<module>:1 importlib:_find_and_load:9", 200)
+    imports = ("train.py:<module>:1 tensorflow/__init__.py:<module>:9", 200)
     traces = (f"{MAIN}:42 tensorflow/framework/func_graph.py:from_func_graph:9", 70)
     builds = ("train.py:<module>:12", 30)
     account = account_of(

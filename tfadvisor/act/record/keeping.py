@@ -89,13 +89,15 @@ def with_measured(kept: KeptRun, options: Options, measured: Measured) -> KeptRu
     return replace(kept, report=replace(report, capture=kept.report.capture))
 
 
-def with_rates(kept: KeptRun, options: Options) -> KeptRun:
+def with_rates(kept: KeptRun, options: Options, *, ran_on: bool = False) -> KeptRun:
     """The recording with what this machine can do beside it, where its CPUs did the
-    work and nothing else keeps them busy now; as it was for all others. To be called
-    once the program has ended; takes two seconds. Raises OSError.
+    work and nothing else keeps them busy now; as it was for all others. ran_on: whether
+    more was seen of the program since. To be called once it has ended; takes two
+    seconds. Raises OSError.
     """
     kinds = {one.kind for one in kept.report.run.devices}
-    if kinds != {DeviceKind.CPU.value} or not add_rates(kept.folder):
+    is_rated = kinds == {DeviceKind.CPU.value} and add_rates(kept.folder)
+    if not is_rated and not ran_on:
         return kept
     run, _ = choose_run([kept.folder])
     report = analyze_run(run, options)

@@ -219,13 +219,17 @@ class SeenStacks:
                 if stack in stack_numbers
             ],
             "errors": self.errors,
-            "asleep": [
-                (max(since - self.began_ns, 0) // 1000, (until - self.began_ns) // 1000)
-                for since, until in self._sleeps.of(pid)
-                if until > self.began_ns
-            ],
+            "asleep": self._asleep_us(pid),
             **more,
         }
+
+    def _asleep_us(self, pid: int) -> list[tuple[int, int]]:
+        """When its main thread slept, since the first sample."""
+        after = (
+            ((since - self.began_ns) // 1000, (until - self.began_ns) // 1000)
+            for since, until in self._sleeps.of(pid)
+        )
+        return [(max(since, 0), until) for since, until in after if until > 0]
 
 
 def _numbered(these: Iterable[_Thing]) -> dict[_Thing, int]:

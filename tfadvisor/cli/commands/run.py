@@ -293,7 +293,7 @@ def _of_program(
 
 def _rated_at_last(kept: KeptRun, recording: Recording, options: Options) -> KeptRun:
     """With what is known only after the program has ended, which it says."""
-    measured = rated(kept, recording.out, options)
+    measured = rated(kept, recording.out, options, ran_on=True)
     if measured is not kept:
         note_light(measured)
     return measured

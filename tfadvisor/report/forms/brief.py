@@ -8,7 +8,7 @@ from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.printable import cut, one_line, printable
 from tfadvisor.report.light import LIGHT, light_line
 from tfadvisor.report.model import Report
-from tfadvisor.report.run_words import run_words
+from tfadvisor.report.of_the_run import run_words
 from tfadvisor.report.wording import (
     advice,
     fitted,

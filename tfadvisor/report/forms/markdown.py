@@ -12,7 +12,7 @@ from tfadvisor.printable import in_markdown, printable
 from tfadvisor.report.about import about_lines
 from tfadvisor.report.light import LIGHT, light_line, light_rows
 from tfadvisor.report.model import Report
-from tfadvisor.report.run_words import (
+from tfadvisor.report.of_the_run import (
     RUN,
     before_words,
     run_rows,

@@ -17,7 +17,7 @@ from tfadvisor.report.about import about_lines
 from tfadvisor.report.forms.op_table import op_table
 from tfadvisor.report.light import LIGHT, light_line, light_rows
 from tfadvisor.report.model import ActivityTime, PlacedTime, Report
-from tfadvisor.report.run_words import (
+from tfadvisor.report.of_the_run import (
     RUN,
     before_words,
     run_rows,

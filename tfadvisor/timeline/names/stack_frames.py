@@ -21,7 +21,7 @@ _OWN = re.compile(r"/tfadvisor(?:_\w+)?/|tfadvisor_\w*hook/")
 class Work(Enum):
     """What a function of a library does for whoever calls it."""
 
-    IMPORTS = "imports"
+    PROFILING = "profiling"
     COMPILE = "compile"
     EVALUATION = "evaluation"
     SAVING = "saving"
@@ -32,7 +32,11 @@ class Work(Enum):
 
 
 _WORKS = (
-    (Work.IMPORTS, r"<frozen importlib\._bootstrap>", r"_find_and_load"),
+    (
+        Work.PROFILING,
+        r".*/(?:profiler|profiler_v2)\.py",
+        r"start\w*|stop\w*|_?export\w*",
+    ),
     (Work.EVALUATION, r"keras/.*/(?:trainer|training\w*)\.py", r"evaluate"),
     (Work.SAVING, r".*/(?:model_checkpoint|backup_and_restore)\.py", r"_?save\w*"),
     (
