@@ -288,7 +288,7 @@ def chains(const int64_t[::1] start, const int64_t[::1] end, const int32_t[::1] 
     """As the twin's, alike chains as one. None where events cross that may not."""
     cdef Py_ssize_t n = start.shape[0], i, at, depth = 0, step = 0, around = 0, gap_step = 0, gap_window = 0
     cdef Py_ssize_t steps = step_starts.shape[0], windows = counted0.shape[0]
-    cdef int64_t moves = 0, since = 0, begin, kept = 0, covered = step_starts[0] - 1, last = -1
+    cdef int64_t moves = 0, since = 0, begin, kept = 0, covered = step_starts[0] - 1
     cdef int64_t held_lo = 0, held_hi = 0, lo, hi, before_event = -1
     cdef int32_t before = -1, number
     cdef uint8_t said = 0

@@ -19,17 +19,15 @@ if TYPE_CHECKING:
     from tfadvisor.timeline.sweeps_twin import Int64Array
 
 walks: ModuleType
+shared: Callable[[Int64Array, Int64Array, Int64Array, Int64Array], Int64Array]
 try:
     from tfadvisor.timeline import _walks
 
-    walks = _walks
-except ImportError:  # installed without a C compiler
-    walks = twin
+    walks, shared = _walks, _walks.shared
+except (ImportError, AttributeError):  # no C compiler, or built from an older source
+    walks, shared = twin, twin.shared
 
 tally = walks.tally
-shared: Callable[[Int64Array, Int64Array, Int64Array, Int64Array], Int64Array] = (
-    walks.shared
-)
 
 
 def chains(*arguments: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
