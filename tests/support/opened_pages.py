@@ -30,6 +30,9 @@ class Opened:
         )
         self.page.goto(file.as_uri() + hash_)
         self.page.locator("main:not([aria-busy])").wait_for()
+        self.page.evaluate(
+            "document.querySelectorAll('.folded').forEach(one => { one.open = true; })"
+        )
 
     def see_everything(self) -> None:
         """Scrolls through, so that charts that wait to be seen are drawn."""

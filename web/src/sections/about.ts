@@ -19,7 +19,7 @@ export function capture({ run: { report, about } }: View): Section {
     notes.length === 0 ? "" : String(notes.length),
     report.capture.length === 0 ? empty("The capture is sound.") : null,
     h("ul", { class: "notes" }, ...notes.slice(0, 1)),
-    more.length === 0 ? null : h("details", { class: "as-table" }, h("summary", null, `${count(more.length)} more`), h("ul", { class: "notes" }, ...more)),
+    more.length === 0 ? null : h("details", { class: "as-table folded" }, h("summary", null, `${count(more.length)} more`), h("ul", { class: "notes" }, ...more)),
     report.broken.length === 0 ? null : h("div", { class: "caveat" }, h("strong", null, "Broken: "), h("ul", { class: "plain" }, ...report.broken.map((one) => h("li", null, h("code", null, one.name), `: ${one.error}`)))),
   );
 }
@@ -34,7 +34,7 @@ export function passed({ run: { report } }: View): Section {
     "Looked at and fine",
     report.passed.length === 0 ? "" : count(report.passed.length),
     report.passed.length === 0 ? empty("No rule could tell that anything is fine.") : h("p", { class: "dim" }, "Faults that were looked for, and are not there or cost nothing."),
-    groups.length === 0 ? null : h("details", { class: "metric-group" }, h("summary", null, groups.map(([kind, rows]) => `${kind} ${rows.length}`).join(", ")),
+    groups.length === 0 ? null : h("details", { class: "metric-group folded" }, h("summary", null, groups.map(([kind, rows]) => `${kind} ${rows.length}`).join(", ")),
       ...groups.map(([kind, rows]) => h("div", null, h("h3", null, kind), h("ul", { class: "plain" }, ...rows.map((one) => h("li", null, "✓ ", h("s", null, one.title), " ", h("code", { class: "dim small" }, one.rule_id))))))),
   );
 }
@@ -125,6 +125,6 @@ export function notApplicable({ run: { report } }: View): Section {
     "Not applicable",
     report.not_applicable.length === 0 ? "" : String(report.not_applicable.length),
     h("p", { class: "dim" }, report.not_applicable.length === 0 ? "Every rule applies to this trace." : "This trace cannot decide these rules. That does not mean that they found nothing."),
-    report.not_applicable.length === 0 ? null : h("details", { class: "metric-group" }, h("summary", null, "Why"), h("dl", { class: "reasons" }, ...[...reasons].map(([reason, rules]) => h("div", null, h("dt", null, ...withCode(reason)), h("dd", null, ...rules.map((rule) => h("code", null, rule))))))),
+    report.not_applicable.length === 0 ? null : h("details", { class: "metric-group folded" }, h("summary", null, "Why"), h("dl", { class: "reasons" }, ...[...reasons].map(([reason, rules]) => h("div", null, h("dt", null, ...withCode(reason)), h("dd", null, ...rules.map((rule) => h("code", null, rule))))))),
   );
 }

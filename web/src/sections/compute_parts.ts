@@ -43,7 +43,7 @@ export function computeParts(view: View): Section {
     "",
     h("div", { class: "toolbar" }, labelled("By", select(useful.map((one) => WORDS[one]), 0, (place) => { key = useful[place] ?? key; draw(); }))),
     table,
-    asTable("Flame graph and roofline", () => h("div", null,
+    folding("Flame graph and roofline", () => h("div", null,
       h("h3", null, "Flame graph"),
       h("div", { class: "toolbar" }, labelled("Tree of", select(TREES.map((one) => TREE_WORDS[one] ?? one), TREES.indexOf(way), (place) => { way = TREES[place] ?? way; draw(); })), h("span", { class: "dim small" }, "The wider, the longer; colours only tell levels apart. Hatched: time beyond what the device's peaks allow. Double click or Enter shows only what is below.")),
       picture,
@@ -53,6 +53,12 @@ export function computeParts(view: View): Section {
       roof)),
   );
   draw();
+  return made;
+}
+
+function folding(about: string, make: () => HTMLElement): HTMLElement {
+  const made = asTable(about, make);
+  made.classList.add("folded");
   return made;
 }
 

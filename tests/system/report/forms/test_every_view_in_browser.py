@@ -221,6 +221,11 @@ def about(page: Any, data: PageData) -> None:
     assert data.report.capture or "The capture is sound." in words
 
 
+def passed(page: Any, data: PageData) -> None:
+    shown = page.locator("#passed li code").all_inner_texts()
+    assert sorted(shown) == sorted(rule.rule_id for rule in data.report.passed)
+
+
 def not_applicable(page: Any, data: PageData) -> None:
     shown = page.locator("#not-applicable dd code").all_inner_texts()
     assert sorted(shown) == sorted(one.rule_id for one in data.report.not_applicable)
@@ -240,6 +245,7 @@ VIEWS = (
     input_,
     metrics,
     about,
+    passed,
     not_applicable,
 )
 
