@@ -206,10 +206,14 @@ class _RunTime(msgspec.Struct, frozen=True):
         news = self.stacks.does(Work.NEW_INPUT)
         for key in sorted(set(level.statement[waits].tolist())):
             mine = level.statement == key
-            kind, what = self.name(sampled.only(mine), depth)
+            kind, _ = self.name(sampled.only(mine), depth)
             begins = bool(news[sampled.stack[mine]].any())
             pause = sampled.only(mine & waits)
-            found.append(self._pause(pause, depth, kind, what, begins=begins))
+            words = self._pause_words(pause, depth, kind, begins=begins)
+            if words is None:
+                waits &= ~mine  # a slow step is one, too
+            else:
+                found.append(self._made(pause, depth, kind, words))
         return self._steps(sampled.only(~apart & ~waits)), found
 
     def _steps(self, sampled: Sampled) -> RunPart:
@@ -233,19 +237,18 @@ class _RunTime(msgspec.Struct, frozen=True):
             what = self.epoch_words(sampled, depth) or what
         return self._made(sampled, depth, kind, what)
 
-    def _pause(
-        self, sampled: Sampled, depth: int, kind: str, what: str, *, begins: bool
-    ) -> RunPart:
-        """Of runs in which the program stays much longer in one call than in other
-        turns. kind, what: of the statement. begins: whether it begins a pipeline anew.
+    def _pause_words(
+        self, sampled: Sampled, depth: int, kind: str, *, begins: bool
+    ) -> str | None:
+        """What runs are in which the program stays much longer in one call than in
+        other turns; None for a step. kind: of the statement. begins: whether it begins
+        a pipeline anew.
         """
         words = self.epoch_words(sampled, depth)
         if kind == "input":
             words = words or (FIRST_BATCH if begins else None)
-            words = words or "long waits for a batch"
-        else:
-            words = _FIRST_STEP if words == FIRST_BATCH else None
-        return self._made(sampled, depth, kind, words or f"long pauses in {what}")
+            return words or "long waits for a batch"
+        return _FIRST_STEP if words == FIRST_BATCH else None
 
     def _made(self, sampled: Sampled, depth: int, kind: str, what: str) -> RunPart:
         share = self._share(sampled, kind, what, self.places(sampled, depth))

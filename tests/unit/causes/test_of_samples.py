@@ -122,20 +122,24 @@ def test_a_first_batch_that_waits_in_the_step_itself_is_told_apart() -> None:
 
 
 def test_a_thread_that_sleeps_all_the_time_waits_once() -> None:
-    """60 samples in one stack are 20 of a wait and 40 of ten turns that pass there: 3
-    epochs of 200 ms and of 400, with 1 s of other turns.
+    """Of 60 samples in one stack 20 are a wait, the others turns that pass there: 3
+    times 200 ms of 1.6 s. Where no epoch begins it is a slow step.
     """
     fit = "train.py:<module>:46 keras/backend/trainer.py:fit"
     calls = f"{fit}:400 keras/callbacks/callback.py:on:1"
     turn = [(f"{fit}:399 {RUNS}", 9), (calls, 1)]
     epoch = [*10 * turn, (f"{fit}:399 {RUNS}", 60)]
-    asleep = [(1_600_000 * n + 1_000_000, 1_600_000 * n + 1_200_000) for n in range(3)]
-    account = account_of(sampled(3 * epoch, asleep=asleep), 10.0)
-    unknown = account_of(sampled(3 * epoch), 10.0)
+    begins = f"{fit}:397 keras/trainers/epoch_iterator.py:__iter__:111 {BEGINS}"
+    anew = [*10 * turn, (begins, 1), (f"{fit}:399 {RUNS}", 59)]
+    asleep = [(1_600_000 * n + 1_010_000, 1_600_000 * n + 1_210_000) for n in range(3)]
+    account = account_of(sampled(3 * anew, asleep=asleep), 10.0)
+    unknown = account_of(sampled(3 * anew), 10.0)
+    slow = account_of(sampled(3 * epoch, asleep=asleep), 10.0)
 
-    assert account.steps == pytest.approx(1 - 0.2 / 1.6)
-    assert account.outside[0].turns == 3
+    assert part(account, "first step of each epoch").turns == 3
+    assert part(account, "first step of each epoch").fraction == pytest.approx(1 / 8)
     assert unknown.steps == 1.0
+    assert slow.steps == 1.0
 
 
 def test_compiling_inside_of_the_steps_line_is_no_step() -> None:
