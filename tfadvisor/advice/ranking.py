@@ -35,6 +35,7 @@ from tfadvisor.advice.judging.judge_rules import Fired, broken_by
 from tfadvisor.advice.judging.judged import Judged, is_few, is_guessed
 from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.advice.measured import bounded, measured_finding
+from tfadvisor.advice.outside import Outside
 from tfadvisor.advice.savings import LARGE, Calibration, Foreseen, foresee, plan_of
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.vocabulary import Severity
@@ -94,8 +95,7 @@ def ranked(
     for part in _measured_parts(evidence):
         placed = _inserted(placed, part, lambda other: other.size)
     for outside in evidence.outside:
-        found = outside.finding(severity_of(outside.share))
-        placed = _inserted(placed, found, lambda other: _of_run(other, evidence))
+        placed = _with_part_of_run(placed, outside, evidence)
     return Ranking(
         findings=placed,
         plan=plan_of(placed),
@@ -365,6 +365,36 @@ def _location(name: str, metrics: Metrics) -> Location | None:
 
 
 # What no rule found.
+
+
+def _with_part_of_run(
+    findings: tuple[Finding, ...], outside: Outside, evidence: Evidence
+) -> tuple[Finding, ...]:
+    """In its place by its share of the run. What compiles in the steps too is one
+    finding: the one that knows what is compiled anew, and why.
+    """
+    part = outside.finding(severity_of(outside.share))
+    same = next((each for each in findings if _compiles_in_steps(each, part)), None)
+    if same is None:
+        return _inserted(findings, part, lambda other: _of_run(other, evidence))
+
+    joined = replace(
+        same,
+        severity=max(same.severity, part.severity, key=lambda severity: severity.rank),
+        summary=f"{same.summary} Of the run: {outside.how}",
+        locations=same.locations or part.locations,
+    )
+    others = tuple(each for each in findings if each is not same)
+
+    def size(finding: Finding) -> float:
+        return outside.share if finding is joined else _of_run(finding, evidence)
+
+    return _inserted(others, joined, size)
+
+
+def _compiles_in_steps(finding: Finding, part: Finding) -> bool:
+    is_of_rule = not finding.is_outside
+    return is_of_rule and finding.category == part.category == "compile"
 
 
 def _inserted(

@@ -191,7 +191,7 @@ def sorts(question: Question) -> tuple[ComputedOp, ...]:
     MetricAbsent.
     """
     parts = compute_parts(question.run).parts
-    return tuple(one for one in parts if _bare_type(one.op_type) in _SORTS)
+    return tuple(part for part in parts if _bare_type(part.op_type) in _SORTS)
 
 
 # What two programs of a step compute alike.

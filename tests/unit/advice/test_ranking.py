@@ -390,6 +390,25 @@ def test_what_is_no_step_ranks_by_its_share_of_the_run(
     assert ids(ranking(rule("a"), rule("b"), evidence=known)) == order
 
 
+def test_what_compiles_in_the_steps_too_is_one_finding() -> None:
+    """60% of the run compiles outside of the steps. a, which compiles in them, says it
+    with its own cause, and stands where 60% stand; b saves 17% of the step.
+    """
+    compiling = replace(run(0.6), parts=tuple(map(as_compiling, run(0.6).parts)))
+    known = Evidence(account=compiling)
+    found = ranking(rule("b"), rule("a", category="compile"), evidence=known).findings
+
+    assert [one.rule_id for one in found] == ["a", "b"]
+    assert found[0].severity is Severity.CRITICAL
+    assert "Of the run: 60 s of the 100 s" in found[0].summary
+    assert found[0].locations == (Location("train.py", 8, "main"),)
+
+
+def as_compiling(part: RunPart) -> RunPart:
+    kind = "steps" if part.kind == "steps" else "compile"
+    return replace(part, kind=kind)
+
+
 def test_a_finding_about_the_step_weighs_what_it_takes_of_the_run() -> None:
     """It takes 40% of the step: high, and 18% of the run: medium."""
     alone = one_of(ranking(rule("a")))
