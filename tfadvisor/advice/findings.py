@@ -195,6 +195,10 @@ class Finding(msgspec.Struct, frozen=True):
     """sure, or unsure where the steps are few or inferred, or work was not recorded:
     what it takes may then be another share. `caveat` says why.
     """
+    few_steps: str | msgspec.UnsetType = msgspec.UNSET
+    """Where its time lies in few of the steps: `1 of 19 steps (3.36 s)`. It has no
+    saving then, which would be one of each step; absent for any other.
+    """
     ask: str | msgspec.UnsetType = msgspec.UNSET
     """What the user can answer in one look; absent unless `proof` is likely."""
     tier: str | msgspec.UnsetType = msgspec.UNSET

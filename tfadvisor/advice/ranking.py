@@ -291,14 +291,19 @@ def _finding(found: Foreseen, metrics: Metrics, evidence: Evidence) -> Finding:
     tried = evidence.tried.get(rule.id)
     won = evidence.won(rule.id)
     evidence_of = (_seen(name, metrics) for name in rule.evidence)
+    saving = bounded(_printed(found, won), evidence.most(rule.category))
+    severe = severity(one, won, evidence.steps_of_run)
+    few = None if won is not None else _in_few_steps(one, metrics)
+    if few is not None:
+        saving, severe = None, min(severe, Severity.HIGH, key=lambda size: size.rank)
     return Finding(
         rule_id=rule.id,
         category=rule.category,
-        severity=severity(one, won, evidence.steps_of_run),
+        severity=severe,
         title=fill(rule.title, metrics),
         summary=f"{fill(rule.summary, metrics)} {one.left_out}".rstrip(),
         evidence=tuple(seen for seen in evidence_of if seen is not None),
-        saving=bounded(_printed(found, won), evidence.most(rule.category)),
+        saving=saving,
         fixes=one.fixes,
         locations=locations_of(one, metrics),
         source=rule.source,
@@ -307,10 +312,22 @@ def _finding(found: Foreseen, metrics: Metrics, evidence: Evidence) -> Finding:
         proof=rule.proof if won is None else "measured",
         takes=one.takes,
         certainty=SURE if _is_sure(one, won) else UNSURE,
+        few_steps=few or msgspec.UNSET,
         ask=_question(one, metrics) if won is None else msgspec.UNSET,
         tier=rule.tier if rule.is_preview else msgspec.UNSET,
         tried=tried if tried is not None else msgspec.UNSET,
     )
+
+
+def _in_few_steps(one: Judged, metrics: Metrics) -> str | None:
+    """Where the time that it is about lies; None for most of the steps."""
+    found = [
+        metrics.fact(name)
+        for name in (f"{kind}_in_few_steps" for kind in one.claims)
+        if metrics.has_fact(name)
+    ]
+    is_all = len(found) == len(one.claims) and all(found)
+    return found[0] if found and is_all else None
 
 
 def finding_alone(one: Judged, metrics: Metrics) -> Finding:

@@ -24,6 +24,8 @@ _EVERY, _MOST = 0.9, 0.5
 """Shares of the counted steps from which a cost lies in every one, or in most: a step
 that the window's ends cut may lack it.
 """
+_MOSTLY, _FEW = 0.9, 1 / 3
+"""What has this share of its time in so few of the steps lies in these."""
 _TELLING_STEPS = 3
 """From fewer steps nobody can say what is in every one."""
 _WORTH_A_WORD = 0.05
@@ -102,10 +104,7 @@ def _as_bits(steps: Steps) -> int:
 
 def _cause(parts: Sequence[Inside], steps: Steps, counted: int) -> Cause:
     """counted: of _as_bits."""
-    bits = 0
-    for part in parts:
-        bits |= part.steps
-    in_steps = (bits & counted).bit_count()
+    in_steps = _steps_of(parts, counted)
     of_steps = counted.bit_count()
     return Cause(
         does=_does(parts, has_steps=steps.source is not StepSource.WHOLE_TRACE),
@@ -115,6 +114,23 @@ def _cause(parts: Sequence[Inside], steps: Steps, counted: int) -> Cause:
         of_steps=of_steps,
         worst_ms=_worst_ps(parts, in_steps) / PS_PER_MS,
     )
+
+
+def _steps_of(parts: Sequence[Inside], counted: int) -> int:
+    """How many of the counted steps have any; of what lies in few steps for the most
+    part, how many have most of it.
+    """
+    whole = sum(part.ps for part in parts)
+    every, bearing, seen = 0, 0, 0
+    for part in sorted(parts, key=lambda part: -part.ps):
+        every |= part.steps
+        if seen < _MOSTLY * whole:
+            bearing |= part.bearing
+        seen += part.ps
+    few = (bearing & counted).bit_count()
+    if 0 < few <= _FEW * counted.bit_count():
+        return few
+    return (every & counted).bit_count()
 
 
 def _worst_ps(parts: Sequence[Inside], in_steps: int) -> int:

@@ -43,6 +43,12 @@ class OpChange(msgspec.Struct, frozen=True):
     """Of the user's program, without its folder."""
     line: int | None
     """In that file."""
+    base_shape: str | None = None
+    """Of its result in the base, with its layout: `f32[96,256]{1,0}`; None for several
+    ops, and where the trace does not tell.
+    """
+    new_shape: str | None = None
+    """The same on the new side."""
 
 
 class ChangeCause(msgspec.Struct, frozen=True, rename={"class_name": "class"}):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -323,8 +324,7 @@ def _op_words(
     op: OpChange,
     name_in: Callable[[str], str],
 ) -> str:
-    name = name_in(short_kernel(op.name))
-    what = f"{op.number} ops like {name}" if op.number > 1 else name
+    what = _what(op, name_in)
     if op.status == "new":
         words = f"{what}: new, {_takes(cause.new_ms, op.new_count)}"
     elif op.status == "gone":
@@ -332,10 +332,34 @@ def _op_words(
     else:
         was = _was(op, name_in)
         span = _span(cause.base_ms, cause.new_ms)
-        words = f"{what}{was}: {span} per step{_other_count(op)}"
+        words = f"{what}{was}: {span} per step{_other_count(op)}{_other_shape(op)}"
 
     place = _place_of(op)
     return f"{words}, {name_in(place)}" if place else words
+
+
+_WAITS = re.compile(r"-done(?:\.\d+)?$")
+"""Ends the name of the op in which a device waits for an asynchronous one."""
+
+
+def _what(op: OpChange, name_in: Callable[[str], str]) -> str:
+    """`fusion.3`, `12 ops like fusion`, `57 ops of jit_step`, `waiting in
+    copy-done.3`.
+    """
+    name = name_in(short_kernel(op.name))
+    if op.number > 1:
+        like = f"like {name}" if op.name else "of different names"
+        words = f"{op.number} ops {like}"
+        return f"{words} in {name_in(op.module)}" if op.module else words
+    return f"waiting in {name}" if _WAITS.search(op.name) else name
+
+
+def _other_shape(op: OpChange) -> str:
+    """Where its result has another type, size or layout than before."""
+    before, after = op.base_shape, op.new_shape
+    if not before or not after or before == after:
+        return ""
+    return f", {one_line(before)} → {one_line(after)}"
 
 
 def _takes(milliseconds: float | None, number: float) -> str:

@@ -18,7 +18,7 @@ time of the class, an op of t ms takes t · C / S of the step.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import log
 from typing import NamedTuple
 
@@ -42,6 +42,7 @@ from tfadvisor.comparison.ops import (
     times_of,
 )
 from tfadvisor.comparison.side import KnownFinding, Side, class_of, stem
+from tfadvisor.report import Op
 from tfadvisor.vocabulary import TIME_CLASSES
 
 _HIDING = ("collective", "transfer")
@@ -219,7 +220,7 @@ def _computing(
         is_ordinary = _is_unchanged(pair, machine, rates, enough_ms)
         (ordinary if is_ordinary else rest).append(pair)
 
-    named, others = _named(_alike(rest), rates, enough_ms)
+    named, others = _named(rest, rates, enough_ms)
     causes = [_of_ops(one.name, group, rates, machine) for group in named]
     together = rates.change(ordinary)
     if ordinary and together:
@@ -266,7 +267,7 @@ def _hiding(
     rate = _rate_of_more(one, *_work(one.name, base, new, pairs))
     rates = _Rates(rate, rate)
     named, others = _named(
-        _alike(pairs),
+        pairs,
         rates,
         _NAMED_ABOVE * base.mean_ms,
     )
@@ -317,30 +318,46 @@ def _work(
     return before, after
 
 
-def _alike(pairs: Sequence[Pair]) -> list[list[Pair]]:
-    """Ops that only one side has are reported together when their names differ in
-    numbers only, else one by one.
-    """
-    groups: dict[object, list[Pair]] = {}
-    for number, pair in enumerate(pairs):
+def _grouped(
+    groups: Sequence[list[Pair]], key_of: Callable[[Pair], str | None]
+) -> list[list[Pair]]:
+    """Groups of ops that only one side has, of one kind and key, as one group."""
+    found: dict[object, list[Pair]] = {}
+    for number, group in enumerate(groups):
+        first = group[0]
         key: object = number
-        if pair.status != "changed":
-            key = (pair.op.kind, stem(pair.op.name), pair.status)
-        groups.setdefault(key, []).append(pair)
-    return list(groups.values())
+        if first.status != "changed":
+            key = (first.op.kind, key_of(first), first.status)
+        found.setdefault(key, []).extend(group)
+    return list(found.values())
 
 
 def _named(
-    groups: Sequence[list[Pair]],
+    pairs: Sequence[Pair],
     rates: _Rates,
     enough_ms: float,
 ) -> tuple[list[list[Pair]], list[list[Pair]]]:
-    """(the groups that are named, those that are summed up)."""
-    changes = [(abs(rates.change(group)), group) for group in groups]
-    changes.sort(key=lambda one: -one[0])
-    ordered = [group for _, group in changes]
-    number = sum(change >= enough_ms for change, _ in changes[:_MOST_NAMED])
-    return ordered[:number], ordered[number:]
+    """(the groups that are named, those that are summed up). What only one side has is
+    put together by names without numbers, then what is still too small by what it
+    computes, then by its program, before it is given up.
+    """
+    named: list[list[Pair]] = []
+    left = [[pair] for pair in pairs]
+    for key_of in _WIDER:
+        left = _grouped(left, key_of)
+        left.sort(key=lambda group: -abs(rates.change(group)))
+        most = _MOST_NAMED - len(named)
+        number = sum(abs(rates.change(group)) >= enough_ms for group in left[:most])
+        named, left = [*named, *left[:number]], left[number:]
+    return named, left
+
+
+_WIDER: tuple[Callable[[Pair], str | None], ...] = (
+    lambda pair: stem(pair.op.name),
+    lambda pair: f"{pair.op.opcode} {pair.op.shape} {pair.op.module}",
+    lambda pair: pair.op.module,
+)
+"""What ops that only one side has have in common, the narrowest first."""
 
 
 def _of_ops(
@@ -363,13 +380,21 @@ def _of_ops(
     return ChangeCause(
         class_name=class_name,
         kind="op",
-        name=change.name,
+        name=change.name or "ops",
         change_ms=after - before,
         sure_ms=_sure(after - before, doubt),
         base_ms=before,
         new_ms=after,
         op=change,
     )
+
+
+def _name_of(group: Sequence[Pair], op: Op) -> str:
+    """Of several ops what their names share; "" for nothing."""
+    if len(group) == 1:
+        return op.name
+    names = {stem(pair.op.name) for pair in group}
+    return names.pop() if len(names) == 1 else ""
 
 
 def _op_change(
@@ -380,7 +405,7 @@ def _op_change(
     was = hottest.base.name if hottest.base else op.name
     base_ms, new_ms = times_of(group)
     return OpChange(
-        name=op.name if len(group) == 1 else stem(op.name),
+        name=_name_of(group, op),
         before=was if was != op.name else None,
         kind=op.kind,
         status=hottest.status,
@@ -393,6 +418,8 @@ def _op_change(
         module=op.module,
         file=op.file,
         line=op.line,
+        base_shape=hottest.base.shape if hottest.base and len(group) == 1 else None,
+        new_shape=hottest.new.shape if hottest.new and len(group) == 1 else None,
     )
 
 

@@ -17,6 +17,7 @@ from tfadvisor.metrics.steady import (
     spent,
 )
 from tfadvisor.program.arguments_differ import Differing
+from tfadvisor.program.recompiled import Recompilation
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.host.compiles import Compiled
 from tfadvisor.timeline.host.host_costs import HostCost
@@ -349,8 +350,8 @@ def wait_fraction(question: Question) -> float:
     better=Better.LESS,
 )
 def retraces_in_steady_state(question: Question) -> float:
-    """Number of functions traced or compiled during the counted steps. Each new
-    compilation counts.
+    """How often a function was compiled during the counted steps, or traced anew by
+    TensorFlow. Tracing for shapes alone does not count.
     """
     if all(host.steps.thread < 0 for host in question.run.hosts):
         raise MetricAbsent(
@@ -367,6 +368,53 @@ def _recompiled(question: Question) -> Compiled:
     if not found:
         raise MetricAbsent("nothing is compiled in a counted step")
     return max(found, key=lambda one: one.compile_ps)
+
+
+@fact
+def recompilations(question: Question) -> str:
+    """What is compiled in the counted steps, how often, in how many of them, and what
+    changed: `make_step once, in 1 of 20 steps, since axis 0 of x has 96 or 40`. Of
+    several functions the costliest, and how many others there are.
+    """
+    first = _recompiled(question)
+    times = "once" if first.times == 1 else f"{first.times:,} times"
+    steps = counted_steps(question.run.hosts)
+    words = (
+        f"{first.function} {times}, in {min(first.steps, steps):,} of {steps:,} steps"
+    )
+    if first.why is not None:
+        words += f", since {first.why.words}"
+    found = {
+        each.function for host in question.run.hosts for each in host.evidence.compiles
+    }
+    others = len(found) - 1
+    return f"{words}; and {others:,} more" if others else words
+
+
+@fact
+def recompiled_since(question: Question) -> str:
+    """What changed between the programs of that function, as they and Python's frames
+    show it: `x changed from f32 to f16`.
+    """
+    return _why(question).words
+
+
+@fact
+def recompiled_cause(question: Question) -> str:
+    """The same in one word. shape, dtype, arguments: of what it takes. sharding: over
+    how many devices that lies. value: what it computes of arrays that are alike. same:
+    nothing that a program shows. function: jax.jit is called in the steps. cache:
+    jax.clear_caches() is. argument: neither is, so an argument changed in what no
+    program shows.
+    """
+    return _why(question).cause
+
+
+def _why(question: Question) -> Recompilation:
+    why = _recompiled(question).why
+    if why is None:
+        raise MetricAbsent("the trace does not hold two programs of the function")
+    return why
 
 
 def _recompiled_arguments(question: Question) -> Differing:

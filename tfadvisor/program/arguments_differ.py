@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from tfadvisor.program.attributes import partitions_of
 from tfadvisor.program.module import Module
 from tfadvisor.program.parameters import arguments
 from tfadvisor.program.shape import Shape
@@ -50,6 +51,8 @@ class Differing(msgspec.Struct, frozen=True):
 
 def differing(programs: Sequence[Module]) -> Differing:
     """Of at least two programs. Raises TraceError for damaged bytes."""
+    if len({partitions_of(program) for program in programs}) > 1:
+        return Differing(OTHERWISE)  # sizes are those of one device's part
     taken = [_arrays(program) for program in programs]
     first = _kinds(taken[0])
     if any(_kinds(arrays) != first for arrays in taken):

@@ -155,6 +155,14 @@ _TUPLE = 2
 _TELLING_APART = frozenset("partition-id replica-id infeed recv rng".split())
 
 
+def partitions_of(module: Module) -> int:
+    """Over how many devices the program is spread; 0 where it does not say. Raises
+    TraceError for damaged bytes.
+    """
+    assignment = message_of(module.proto, module.fields, _DEVICE_ASSIGNMENT)
+    return number_of(assignment, _PARTITIONS)
+
+
 def equal_partitions(module: Module) -> int:
     """How many devices compute the same; 1 where something may tell them apart, or the
     program does not say.
@@ -163,7 +171,7 @@ def equal_partitions(module: Module) -> int:
     """
     proto = module.proto
     fields = module.fields
-    partitions = number_of(message_of(proto, fields, _DEVICE_ASSIGNMENT), _PARTITIONS)
+    partitions = partitions_of(module)
     inputs = messages_of(proto, fields, _SHARDINGS) if partitions > 1 else ()
     if not inputs or any(_splits(proto, one) for one in inputs):
         return 1

@@ -219,6 +219,8 @@ class Op(msgspec.Struct, frozen=True):
     """
     launch_ways: int | None = None
     """How many different launches there are."""
+    shape: str | None = None
+    """Of its result, with its layout: `f32[96,256]{1,0}`."""
     tensor_cores: bool | None = None
     """Whether a GPU's kernel uses Tensor Cores (AMD: matrix cores); None where neither
     its name nor the HLO tells.

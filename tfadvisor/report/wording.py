@@ -18,7 +18,7 @@ from tfadvisor.advice.findings import (
 )
 from tfadvisor.causes import OPS_ONE_BY_ONE, Done
 from tfadvisor.printable import cut, one_line
-from tfadvisor.report.model import ActivityTime, PlacedTime, Report, RunInfo
+from tfadvisor.report.model import ActivityTime, PlacedTime, Report, RunInfo, StepsInfo
 from tfadvisor.report.source_lines import SourceLine, lines_at
 from tfadvisor.tallies import listed
 from tfadvisor.units import Unit, counted, duration, in_words, percent
@@ -116,7 +116,7 @@ def steps_line(report: Report) -> str:
     )
     return (
         f"{number} of {duration(steps.time_ms.median)} "
-        f"({one_line(steps.about)}{sure}){aside}"
+        f"({one_line(steps.about)}{sure}){aside}{_unlike_the_median(steps)}"
     )
 
 
@@ -139,6 +139,30 @@ def passed_line(report: Report) -> str:
     number = counted(str(len(report.passed)), "check", "checks")
     kinds = Counter(one.category for one in report.passed).most_common()
     return f"{number}: {', '.join(f'{kind} {count}' for kind, count in kinds)}"
+
+
+_COVERS = 0.1
+_LONG = 2
+
+
+def _unlike_the_median(steps: StepsInfo) -> str:
+    """`; 1 takes 3.36 s, all together 4.05 s`, where the median times the number of
+    steps is another length; else "".
+    """
+    times = steps.time_ms
+    if times is None or not steps.each:
+        return ""
+    whole = times.mean * steps.count
+    if abs(whole - steps.count * times.median) <= _COVERS * whole:
+        return ""
+    mine = [step for step in steps.each if step.host == steps.each[0].host]
+    long = [step for step in mine if step.duration_ms >= _LONG * times.median]
+    together = f"all together {duration(whole)}"
+    if not long:
+        return f"; {together}"
+    longest = duration(max(step.duration_ms for step in long))
+    take = "1 takes" if len(long) == 1 else f"{len(long)} take up to"
+    return f"; {take} {longest}, {together}"
 
 
 def tried_words(finding: Finding) -> str:
@@ -290,6 +314,8 @@ def worth_words(finding: Finding) -> str:
     step`, and both where more goes than it takes; of what only a guide stands behind
     `documented, takes 12% of the step`. Empty where none is known.
     """
+    if finding.few_steps is not msgspec.UNSET:
+        return f"in {one_line(finding.few_steps)}"
     saving = finding.saving
     takes = finding.takes
     taken = takes_words(finding)
@@ -361,7 +387,9 @@ def time_lines(
         (one.fraction, kind.kind, one)
         for kind in report.attribution
         for one in kind.parts
-        if one.activity != OTHER and one.fraction >= _WORTH_A_LINE
+        if one.activity != OTHER
+        and one.fraction >= _WORTH_A_LINE
+        and not in_few_steps(one)
     ]
     found.sort(key=lambda entry: -entry[0])
     lines = []
@@ -375,6 +403,54 @@ def time_lines(
             line = msgspec.structs.replace(line, source=source)
         lines.append(line)
     return tuple(lines)
+
+
+class FewLine(msgspec.Struct, frozen=True):
+    """An activity of few steps in words."""
+
+    steps: str
+    """`1 of 19 steps`."""
+    time: str
+    """In each of them, a mean."""
+    kind: str
+    words: str
+    cause: str
+    """What it is spent on; "" for what is not known."""
+
+
+_FEW, _TELLING = 0.2, 5
+"""Of at least so many steps: what lies in them alone is said of no other."""
+
+
+def in_few_steps(one: ActivityTime) -> bool:
+    """Whether it lies in so few of the steps that it is no part of the usual one."""
+    cause = one.cause
+    if isinstance(cause, msgspec.UnsetType) or cause.of_steps < _TELLING:
+        return False
+    return 0 < cause.count <= _FEW * cause.of_steps
+
+
+def few_lines(report: Report, most: int) -> tuple[FewLine, ...]:
+    """The activities that lie in few steps and take most time there."""
+    found = [
+        (kind.kind, one)
+        for kind in report.attribution
+        for one in kind.parts
+        if one.fraction >= _WORTH_A_LINE and in_few_steps(one)
+    ]
+    found.sort(key=lambda entry: -entry[1].fraction)
+    return tuple(_few_line(report, kind, one) for kind, one in found[:most])
+
+
+def _few_line(report: Report, kind: str, one: ActivityTime) -> FewLine:
+    cause, times = one.cause, report.steps.time_ms
+    assert not isinstance(cause, msgspec.UnsetType)
+    assert times is not None
+    each_ms = one.fraction * times.mean * cause.of_steps / cause.count
+    words = time_line(kind, one).words
+    done = ", ".join(map(_done_words, cause.does))
+    steps = f"{cause.count} of {cause.of_steps} steps"
+    return FewLine(steps, duration(each_ms), kind, words, done)
 
 
 def time_line(kind: str, one: ActivityTime) -> TimeLine:

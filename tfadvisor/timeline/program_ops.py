@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tfadvisor.printable import cut
 from tfadvisor.program.cost import Costs
 from tfadvisor.program.flow import (
     Users,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from tfadvisor.program.cost import Cost
     from tfadvisor.program.matrix_products import DotSize
 
+_LONGEST_SHAPE = 80
+"""Characters: of many results some are left out."""
 _MOST_SEARCHED = 20_000
 """Instructions of a computation beyond which nobody looks for who uses what."""
 
@@ -99,6 +102,7 @@ class OpsOfProgram:
             double=gives_double(one),
             does=in_words(one),
             scattered=scattered(one),
+            shape=cut(str(one.shape), _LONGEST_SHAPE),
         )
 
 
@@ -169,6 +173,8 @@ class InProgram(msgspec.Struct, frozen=True):
     """Of a scatter, the values that it puts somewhere and the places that it has for
     them.
     """
+    shape: str = ""
+    """Of its result, with its layout: `f32[96,256]{1,0}`."""
     stated: bool = False
     """Whether it is the profiler that says this, and no HLO: only opcode, effect and
     cost are known then.

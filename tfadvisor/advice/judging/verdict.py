@@ -143,6 +143,9 @@ def _sentence(
         case Kind.WORK_LOST:
             words["work_lost"] = percent(work_lost(metrics))
         case Kind.LOSS:
+            few = _in_few_steps(cause, metrics)
+            if few:
+                return f"{words['share']} of the recorded time is {few}."
             words["lost"] = _lost(cause, metrics)
             words["open"] = _left_open(cause, metrics, findings)
         case Kind.IDLE:
@@ -198,6 +201,19 @@ def _lost(cause: Cause, metrics: Metrics) -> str:
     if cause.bottleneck == "imbalance":
         return _awaited(metrics)
     return VERDICTS[cause.bottleneck].lost
+
+
+def _in_few_steps(cause: Cause, metrics: Metrics) -> str:
+    """What is lost and where, if that is in few steps; "" for each step."""
+    name = f"{cause.bottleneck}_in_few_steps"
+    few = metrics.fact(name) if metrics.has_fact(name) else None
+    if few is None:
+        return ""
+    words = f"{_lost(cause, metrics)}, nearly all of it in {few}"
+    since = metrics.fact("recompiled_since")
+    if cause.bottleneck != "compile" or since is None:
+        return words
+    return f"{words}: {metrics.fact('recompiled_function')}, since {since}"
 
 
 def _left_open(cause: Cause, metrics: Metrics, findings: Sequence[Finding]) -> str:

@@ -63,6 +63,7 @@ class _Op(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=Tr
     bytes: Number | None
     file: Text | None
     line: Number | None
+    shape: Text | None = None
 
 
 class _Format(msgspec.Struct, frozen=True):
@@ -214,6 +215,7 @@ def _row(op: Op) -> _Op:
         op.bytes,
         op.file,
         op.line,
+        op.shape,
     )
 
 

@@ -194,6 +194,7 @@ def _op(
         bytes=hlo.cost.bytes,
         file=hlo.file or None,
         line=hlo.line or None,
+        shape=hlo.shape or None,
     )
 
 

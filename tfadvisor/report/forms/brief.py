@@ -11,6 +11,7 @@ from tfadvisor.report.model import Report
 from tfadvisor.report.of_the_run import run_words
 from tfadvisor.report.wording import (
     advice,
+    few_lines,
     fitted,
     location_words,
     plan_lines,
@@ -69,6 +70,9 @@ def _head(report: Report) -> list[str]:
     for one in time_lines(report, _ACTIVITIES):
         words = fitted(one.words, _LONGEST_ACTIVITY)
         lines.append(f"  {one.share} {one.kind}: {words}")
+    for few in few_lines(report, 1):
+        words = fitted(few.words, _LONGEST_ACTIVITY)
+        lines.append(f"  in {few.steps}, {few.time} in each: {few.kind}: {words}")
     light = light_line(report)
     if light:
         lines.append(f"{LIGHT.lower()}: {_cut(light)}")

@@ -29,6 +29,7 @@ from tfadvisor.report.source_lines import (
 from tfadvisor.report.wording import (
     advice,
     evidence_words,
+    few_lines,
     location_words,
     nothing_to_change,
     plan_end,
@@ -111,7 +112,7 @@ def _activities(report: Report) -> list[str]:
     """Those that take most of the step."""
     largest = time_lines(report, _ACTIVITIES)
     if not largest:
-        return []
+        return _few(report)
     lines = [
         "### Where the step goes",
         "",
@@ -122,7 +123,20 @@ def _activities(report: Report) -> list[str]:
         known = f"{one.words}: {one.cause}" if one.cause else one.words
         words = in_markdown(known)
         lines.append(f"| {one.kind} | {words} | {one.share} | {one.time} |")
-    return [*lines, ""]
+    return [*lines, "", *_few(report)]
+
+
+def _few(report: Report) -> list[str]:
+    """What lies in few steps, in seconds."""
+    lines = few_lines(report, _ACTIVITIES)
+    if not lines:
+        return []
+    rows = [
+        f"| {few.kind} | {in_markdown(few.words)} | {few.steps} | {few.time} |"
+        for few in lines
+    ]
+    heads = ["| class | activity | in | in each of them |", "|---|---|---:|---:|"]
+    return ["### In few steps", "", *heads, *rows, ""]
 
 
 def _light(report: Report) -> list[str]:

@@ -35,6 +35,7 @@ from tfadvisor.report.wording import (
     advice,
     bar_note,
     evidence_words,
+    few_lines,
     fitted,
     head_line,
     location_words,
@@ -62,7 +63,7 @@ from tfadvisor.vocabulary import Severity, TimeClass
 
 _SHOWN = 3
 _BAR = 78
-_ACTIVITIES = 6
+_ACTIVITIES, _IN_FEW_STEPS = 6, 3
 """Of the step; a smaller part is not printed where not all are."""
 _OPS, _STEPS = 15, 20
 """Rows of tables."""
@@ -204,7 +205,8 @@ def _bar_of_classes(
 def _most_of_the_step(page: TextPage, report: Report) -> None:
     """The activities that take most, each on one line."""
     lines = time_lines(report, _ACTIVITIES) if shares(report) else ()
-    if not lines:
+    few = few_lines(report, _IN_FEW_STEPS) if shares(report) else ()
+    if not lines and not few:
         return
 
     page.line(("Where the step goes", TITLE))
@@ -217,6 +219,16 @@ def _most_of_the_step(page: TextPage, report: Report) -> None:
             words = f"{source.number:>4} │ {source.text}"
             page.line(" " * len(label), (cut(words, page.width - len(label)), "cyan"))
     page.line()
+    if few:
+        page.line(("In few steps", TITLE))
+    for rare in few:
+        label = f"  {rare.steps:>14}  {rare.time:>8}  {rare.kind:<10} "
+        page.line(label, fitted(rare.words, page.width - len(label)))
+        if rare.cause:
+            words = cut(rare.cause, page.width - len(label))
+            page.line(" " * len(label), (words, DIM))
+    if few:
+        page.line()
 
 
 def _whole_tree(page: TextPage, report: Report) -> None:

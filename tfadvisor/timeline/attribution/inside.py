@@ -44,6 +44,8 @@ class Inside(msgspec.Struct, frozen=True):
     """The steps that have any of it: bit i for step i of the host's."""
     worst_ps: int
     """In the step that has most of it."""
+    bearing: int = 0
+    """The fewest steps that have nine tenths of it, as `steps`."""
 
 
 def inside(
@@ -81,6 +83,7 @@ def inside(
             count=int(counts[number]),
             steps=_as_bits(time),
             worst_ps=int(time.max()),
+            bearing=_as_bits(_bearing(time)),
         )
 
 
@@ -161,6 +164,19 @@ def _as_bits(time: Int64Array) -> int:
     return int.from_bytes(steps, "little") | int(has_any[0])
 
 
+_MOSTLY = 0.9
+
+
+def _bearing(time: Int64Array) -> Int64Array:
+    """The largest values alone, until they hold most of the sum; 0 for the others."""
+    order = np.argsort(-time, kind="stable")
+    whole = np.cumsum(time[order])
+    enough = int(np.searchsorted(whole, _MOSTLY * whole[-1])) + 1
+    kept = np.zeros_like(time)
+    kept[order[:enough]] = time[order[:enough]]
+    return kept
+
+
 def together(found: Iterable[Inside]) -> tuple[Inside, ...]:
     """Those of the same activity and event as one, the largest first."""
     known: dict[tuple[TimeClass, str, Doing, str], Inside] = {}
@@ -177,5 +193,6 @@ def _joined(part: Inside, other: Inside) -> Inside:
         ps=part.ps + other.ps,
         count=part.count + other.count,
         steps=part.steps | other.steps,
+        bearing=part.bearing | other.bearing,
         worst_ps=max(part.worst_ps, other.worst_ps),
     )

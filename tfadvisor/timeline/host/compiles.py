@@ -5,11 +5,12 @@ program uses.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct
+from tfadvisor.arrays import distinct, is_in
 from tfadvisor.errors import TraceError
 from tfadvisor.program.arguments_differ import Differing, differing
 from tfadvisor.program.find_modules import Modules
@@ -17,16 +18,28 @@ from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Intervals, intersection
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass, is_keras, is_py_dataset
+from tfadvisor.timeline.names.doings import makes_program
 from tfadvisor.timeline.names.entries import entry_point
-from tfadvisor.timeline.names.frames import bare_frame
+from tfadvisor.timeline.names.frames import (
+    bare_frame,
+    clears_caches,
+    makes_jitted,
+)
 from tfadvisor.timeline.names.host_events import calls_function
 from tfadvisor.timeline.names.op_path import (
     is_cudnn_recurrence,
     is_of_another_replica,
 )
-from tfadvisor.timeline.names.program_calls import calls_module, jitted_function
+from tfadvisor.timeline.names.program_calls import (
+    calls_module,
+    is_jitted,
+    jitted_function,
+)
 from tfadvisor.timeline.timeline_parts import Steps
 from tfadvisor.trace.columns import HostTrace
+
+if TYPE_CHECKING:
+    from tfadvisor.program.recompiled import Recompilation
 
 _MOST_PROGRAMS = 6
 """So many programs of one function tell whether its arguments change."""
@@ -35,15 +48,19 @@ _MOST_PROGRAMS = 6
 class Compiled(msgspec.Struct, frozen=True):
     """A function compiled during the counted steps: how often, and the time that took,
     ps.
-
-    arguments: how those of its programs differ, None where the trace does not hold two
-    of them.
     """
 
     function: str
     times: int
     compile_ps: int
+    steps: int = 0
+    """In how many of the counted steps."""
     arguments: Differing | None = None
+    """How those of its programs differ; None where the trace does not hold two of
+    them.
+    """
+    why: Recompilation | None = None
+    """What else differs, sizes included; None as above."""
 
 
 def compiled_in_steps(
@@ -54,7 +71,8 @@ def compiled_in_steps(
     programs: Modules,
 ) -> tuple[Compiled, ...]:
     """Each counted step's compilations by the function whose call brought them on, the
-    costliest first.
+    costliest first. A call that only traces, as one inside of `jax.eval_shape`,
+    compiles nothing.
     """
     if steps.thread < 0 or not steps.steady_time or not compiling:
         return ()
@@ -62,16 +80,8 @@ def compiled_in_steps(
     calls = threads.of(thread, HostClass.LAUNCH, HostClass.COMPILE)
     position = threads.positions(trace.stat(stats.TF_FUNCTION_CALL).event)
     position = position[(position >= thread.lo) & (position < thread.hi)]
-    calls = distinct(
-        np.concatenate(
-            [
-                calls[
-                    threads.bear(calls, lambda name: jitted_function(name) is not None)
-                ],
-                position,
-            ]
-        )
-    )
+    jitted = calls[threads.bear(calls, is_jitted)]
+    calls = distinct(np.concatenate([jitted, position]))
     lo = threads.start[calls]
     hi = threads.end[calls]
     spent = compiling.within(lo, hi)
@@ -79,6 +89,10 @@ def compiled_in_steps(
     counts = (2 * counted > spent) & (
         spent >= 0.2 * (hi - lo)
     )  # a host that is ahead calls before the device's step
+    built = threads.of(thread, HostClass.COMPILE)
+    built = np.sort(threads.start[built[threads.bear(built, makes_program)]])
+    makes = built.searchsorted(hi) > built.searchsorted(lo)
+    counts &= makes | ~is_in(calls, jitted)  # what TensorFlow traces is a new graph
     calls = calls[counts]
     spent = spent[counts]
     lo = lo[counts]
@@ -87,33 +101,58 @@ def compiled_in_steps(
     outer[1:] = lo[1:] >= np.maximum.accumulate(hi)[:-1]
     calls = calls[outer]
     spent = spent[outer]
+    step = steps.starts.searchsorted(lo[outer], side="right")
     found = []
     for row in distinct(threads.row[calls]).tolist():
         mine = threads.row[calls] == row
         function = jitted_function(threads.names[row])
-        function = threads.names[row] if function is None else function
+        arguments, why = _why(threads.names[row], programs)
         found.append(
             Compiled(
-                function,
-                int(mine.sum()),
-                int(spent[mine].sum()),
-                _differing(threads.names[row], programs),
+                function=threads.names[row] if function is None else function,
+                times=int(mine.sum()),
+                compile_ps=int(spent[mine].sum()),
+                steps=len(distinct(step[mine])),
+                arguments=arguments,
+                why=_by_frames(why, threads, steps),
             )
         )
-    return tuple(sorted(found, key=lambda one: -one.compile_ps))
+    return tuple(sorted(found, key=lambda each: -each.compile_ps))
 
 
-def _differing(call: str, programs: Modules) -> Differing | None:
-    """How the arguments of a jitted function's first programs differ, None where fewer
-    than two can be read.
+def _why(call: str, programs: Modules) -> tuple[Differing | None, Recompilation | None]:
+    """By the first programs of a jitted function, in the order in which they were
+    made; None where fewer than two can be read.
     """
     keys = [key for key in programs.keys if calls_module(call, key.name)]
+    keys.sort(key=lambda key: key.program_id)
     if len(keys) < 2:
-        return None
+        return None, None
+    from tfadvisor.program.recompiled import why_compiled  # few runs recompile
+
     try:
-        return differing([programs.open(key) for key in keys[:_MOST_PROGRAMS]])
+        opened = [programs.open(key) for key in keys[:_MOST_PROGRAMS]]
+        arguments = differing(opened)
+        return arguments, why_compiled(opened, arguments)
     except TraceError:
-        return None
+        return None, None
+
+
+def _by_frames(
+    why: Recompilation | None, threads: Threads, steps: Steps
+) -> Recompilation | None:
+    """What frames say of a program that was made again without a change."""
+    from tfadvisor.program import recompiled  # few runs recompile
+
+    if why is None or why.cause != recompiled.SAME:
+        return why
+    seen = ((clears_caches, recompiled.FORGOTTEN), (makes_jitted, recompiled.MADE_ANEW))
+    for holds, reason in seen:
+        begun = threads.start[threads.named(holds)]
+        if steps.steady_time.contains(begun).any():
+            return reason
+    has_frames = len(threads.everywhere(HostClass.FRAME)) > 0
+    return recompiled.UNSEEN if has_frames else why
 
 
 # Which libraries a program is written with, as far as names in its trace prove it.

@@ -12,7 +12,12 @@ from enum import IntEnum
 
 import msgspec
 
-from tfadvisor.timeline.names.frames import frame_place, is_frame, is_users_frame
+from tfadvisor.timeline.names.frames import (
+    frame_place,
+    is_frame,
+    is_users_frame,
+    traces_jax,
+)
 from tfadvisor.timeline.names.host_events import is_single_op
 
 
@@ -203,6 +208,15 @@ def puts_arrays(name: str) -> bool:
 def moves_on_devices(name: str) -> bool:
     """Whether a driver gives memory, or arrays go from device to device."""
     return doing_of(name) in (Doing.ALLOCATING, Doing.DEVICE_TO_DEVICE)
+
+
+def makes_program(name: str) -> bool:
+    """Whether an event of JAX's compiling makes a program, and does not only trace a
+    function, as where a program asks for shapes alone.
+    """
+    if is_frame(name):
+        return doing_of(name) in (Doing.COMPILING, Doing.LOWERING)
+    return not traces_jax(name)
 
 
 def doing_of(name: str) -> Doing:

@@ -109,6 +109,21 @@ def traces_jax(name: str) -> bool:
     return function.startswith(_JAX_TRACING)
 
 
+def makes_jitted(name: str) -> bool:
+    """Whether JAX makes a jitted function here: a new one, which knows no program."""
+    place = frame_place(name)
+    return place is not None and (place[0], place[2]) in (
+        ("api.py", "jit"),
+        ("pjit.py", "make_jit"),
+    )
+
+
+def clears_caches(name: str) -> bool:
+    """Whether JAX forgets all compiled programs here."""
+    place = frame_place(name)
+    return place is not None and place[2] == "clear_caches"
+
+
 def annotates(name: str) -> bool:
     """Whether a frame is the profiler's own, around what the program wants to see in
     the trace.

@@ -163,6 +163,7 @@ export interface Finding {
   proof: string;
   takes: number | null;
   certainty: string;
+  few_steps?: string;
   ask?: string;
   tier?: string;
 }
@@ -421,6 +422,7 @@ export interface Op {
   shared_bytes: number | null;
   occupancy: number | null;
   launch_ways: number | null;
+  shape: string | null;
   tensor_cores: boolean | null;
 }
 

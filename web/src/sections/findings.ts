@@ -63,6 +63,7 @@ export function toCheck(report: Report): Finding[] {
  * stands behind `documented, takes 12% of the step`; else empty. */
 export function worthWords(report: Report, finding: Finding): string {
   const { takes } = finding;
+  if (finding.few_steps !== undefined) return `in ${finding.few_steps}`;
   const taken = takes !== null && finding.rule_id !== "outside-the-steps" ? `takes ${percent(takes)} of the step` : "";
   if (finding.proof === "documented") return taken === "" ? "documented" : `documented, ${taken}`;
   const saving = savedWords(report, finding);
