@@ -86,12 +86,16 @@ class Options(msgspec.Struct, frozen=True):
     """A folder with the program's files, which are read and never run; None for those
     that were noted beside the trace.
     """
+    within: Path | None = None
+    """A folder out of which no noted file is read; None for any place."""
 
     def program_source(self, files: Iterable[Path]) -> ProgramSource | None:
         """The program's files, where they are given or noted. files: of the run."""
         noted = noted_sources(
             file.with_name(f"{host_of(file)}{SOURCES_ENDING}") for file in files
         )
+        if self.within is not None:
+            noted = tuple(file for file in noted if file.lies_in(self.within))
         if self.source is None and not noted:
             return None
         return ProgramSource(self.source, noted)

@@ -5,9 +5,11 @@ nobody uses, the same on every device.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
+
+import msgspec
 
 from tfadvisor.metrics.kinds import (
     known_ops,
@@ -21,7 +23,7 @@ from tfadvisor.metrics.layers import (
     named_by_tensorflow,
 )
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.timeline.summary.hot_ops import HotOp
+from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import Unit, percent
 from tfadvisor.vocabulary import Better
 
@@ -208,36 +210,79 @@ def computed_twice(question: Question) -> str:
     """A program that runs the lines of another one, which differentiates them, at least
     half as often: the loss for a log beside the step that computes its gradient."""
     found = known_ops(question)
-    spent: dict[str, dict[tuple[str, int], int]] = {}
-    runs: dict[str, int] = {}
-    differentiates = set()
-    for one in found.ops:
-        place = one.known.location if one.known is not None else None
-        if place is not None and place.file and not place.is_installed:
-            lines = spent.setdefault(one.module, {})
-            lines[place.file, place.line] = (
-                lines.get((place.file, place.line), 0) + one.total_ps
-            )
-            runs[one.module] = min(runs.get(one.module, one.count), one.count)
-            if "transpose(" in place.op_name:
-                differentiates.add(one.module)
-    whole = {name: sum(lines.values()) for name, lines in spent.items()}
-    for name, lines in sorted(spent.items(), key=lambda each: -whole[each[0]]):
-        for other in sorted(differentiates - {name}):
-            alike = sum(ps for line, ps in lines.items() if line in spent[other])
-            smaller = name not in differentiates or whole[name] < whole[other]
-            much = (
-                alike >= _ALIKE * whole[name]
-                and whole[name] >= _WORTH_TELLING * found.compute_ps
-            )
-            if smaller and much and 2 * runs[name] >= runs[other]:
-                share = percent(whole[name] / found.compute_ps)
-                return (
-                    f"{name}, {share} of the compute, runs lines that {other} runs "
-                    "too and differentiates"
-                )
+    programs = _lines_of_programs(question, found)
+    whole = {name: program.ps for name, program in programs.items()}
+    for name in sorted(whole, key=lambda name: -whole[name]):
+        for other in sorted(programs):
+            if other != name and _repeats(programs[name], programs[other]):
+                share = whole[name] / found.compute_ps
+                if share >= _WORTH_TELLING:
+                    return _twice_in_words(name, other, share, programs)
     raise MetricAbsent(
         "no program of the step runs the lines of another one that differentiates them"
+    )
+
+
+class _Program(msgspec.Struct):
+    """What a compiled program computes on lines of the user's."""
+
+    lines: dict[tuple[str, int], int] = msgspec.field(default_factory=dict)
+    """ps by file and line."""
+    runs: int = 0
+    """Of the op that runs least."""
+    differentiates: bool = False
+
+    @property
+    def ps(self) -> int:
+        """On all lines."""
+        return sum(self.lines.values())
+
+
+def _lines_of_programs(question: Question, found: HotOps) -> dict[str, _Program]:
+    """By name, with a number where several programs have one name: a function and its
+    gradient do.
+    """
+    name_of = _names_of_rows(question, found)
+    programs: dict[str, _Program] = {}
+    for ran in found.ops:
+        place = ran.known.location if ran.known is not None else None
+        if place is None or not place.file or place.is_installed:
+            continue
+        program = programs.setdefault(name_of(ran), _Program(runs=ran.count))
+        line = place.file, place.line
+        program.lines[line] = program.lines.get(line, 0) + ran.total_ps
+        program.runs = min(program.runs, ran.count)
+        program.differentiates |= "transpose(" in place.op_name
+    return programs
+
+
+def _names_of_rows(question: Question, found: HotOps) -> Callable[[HotOp], str]:
+    for host in question.run.hosts:
+        if host.program is not None and host.program.hot_ops is found:
+            name_of = host.program_device.ops.module_of()
+            return lambda ran: name_of(ran.rows[0]) if ran.rows else ran.module
+    return lambda ran: ran.module
+
+
+def _repeats(ran: _Program, other: _Program) -> bool:
+    """Whether it runs hardly a line that the other does not run too and differentiate,
+    and at least half as often.
+    """
+    alike = sum(ps for line, ps in ran.lines.items() if line in other.lines)
+    smaller = not ran.differentiates or ran.ps < other.ps
+    often = 2 * ran.runs >= other.runs
+    return other.differentiates and smaller and often and alike >= _ALIKE * ran.ps
+
+
+def _twice_in_words(
+    name: str, other: str, share: float, programs: Mapping[str, _Program]
+) -> str:
+    lines = programs[name].lines
+    file, line = max(lines, key=lambda place: lines[place])
+    place = f"{file.rpartition('/')[2]}:{line}"
+    return (
+        f"{name}, {percent(share)} of the compute, runs lines that {other} runs too "
+        f"and differentiates ({place})"
     )
 
 

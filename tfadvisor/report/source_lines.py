@@ -14,8 +14,8 @@ from tfadvisor.units import percent
 SOURCE = "The program's lines"
 """The title of the section."""
 LEGEND = (
-    "Share of the step and its classes by line. The first line of a function bears "
-    "what its own lines take where no sample says which."
+    "Share of the step, its classes, and dispatches a step, by line. The first line of "
+    "a function bears what its own lines take where no sample says which."
 )
 _WORTH_A_LOOK = 0.05
 """From this share of the step on the lines of an activity are shown."""
@@ -27,6 +27,8 @@ class SourceLine(msgspec.Struct, frozen=True):
     number: int
     share: str
     classes: str
+    dispatches: str
+    """How many a step; "" for none that is known."""
     text: str
 
 
@@ -47,7 +49,7 @@ def lines_of(file: AnnotatedFile) -> Iterator[tuple[SourceLine, ...]]:
 
 def in_columns(line: SourceLine) -> str:
     """`   24   30%  host        batch = jnp.array(rows)`."""
-    head = f"{line.number:>5} {line.share:>5}  {line.classes:<20}"
+    head = f"{line.number:>5} {line.share:>5}  {line.classes:<20} {line.dispatches:>5}"
     return f"{head}  {line.text}".rstrip()
 
 
@@ -97,6 +99,8 @@ def _loop_line(activity: ActivityTime) -> int | None:
 def _shown(number: int, text: str, cost: LineCost | None) -> SourceLine:
     line = printable(text.expandtabs(4)).replace("\n", " ")
     if cost is None:
-        return SourceLine(number, "", "", line)
+        return SourceLine(number, "", "", "", line)
     classes = sorted(cost.classes, key=lambda name: -cost.classes[name])
-    return SourceLine(number, percent(cost.fraction), ", ".join(classes), line)
+    dispatches = "" if cost.dispatches is None else f"{cost.dispatches:,.1f}"
+    shown = dispatches.removesuffix(".0")
+    return SourceLine(number, percent(cost.fraction), ", ".join(classes), shown, line)

@@ -60,6 +60,7 @@ def head_line(report: Report) -> str:
     else:
         number = counted(str(steps.count), "step", "steps")
         found = f"{number} of {duration(steps.time_ms.median)}"
+        found += _unlike_the_median(steps)
     return " · ".join((name, *others, found))
 
 
@@ -422,9 +423,9 @@ _FEW, _TELLING = 0.2, 5
 """Of at least so many steps: what lies in them alone is said of no other."""
 
 
-def in_few_steps(one: ActivityTime) -> bool:
+def in_few_steps(activity: ActivityTime) -> bool:
     """Whether it lies in so few of the steps that it is no part of the usual one."""
-    cause = one.cause
+    cause = activity.cause
     if isinstance(cause, msgspec.UnsetType) or cause.of_steps < _TELLING:
         return False
     return 0 < cause.count <= _FEW * cause.of_steps

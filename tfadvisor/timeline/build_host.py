@@ -23,6 +23,7 @@ from tfadvisor.timeline.devices.device_kinds import (
 from tfadvisor.timeline.devices.protocol import RecordedHost
 from tfadvisor.timeline.host.allocators import device_memory
 from tfadvisor.timeline.host.compiles import compiled_in_steps, libraries
+from tfadvisor.timeline.host.dispatch_lines import dispatch_lines
 from tfadvisor.timeline.host.dispatches import (
     host_ops,
     pipeline_ops,
@@ -366,6 +367,7 @@ def _explain(
         inside=within,
         memory=device_memory(trace, threads),
         libraries=libraries(threads.names),
+        dispatched=dispatch_lines(threads, steps),
         pictures=pictures,
         memory_curves=curves,
     )

@@ -19,6 +19,7 @@ from tfadvisor.timeline.devices.device_kinds import UnrecordedWork
 from tfadvisor.timeline.devices.protocol import number
 from tfadvisor.timeline.host.allocators import DeviceMemory
 from tfadvisor.timeline.host.compiles import Compiled, Libraries
+from tfadvisor.timeline.host.dispatch_lines import Dispatched
 from tfadvisor.timeline.host.dispatches import HostOps, called_functions
 from tfadvisor.timeline.host.host_costs import HostCalls, HostCost
 from tfadvisor.timeline.host.input_pipeline import InputPipeline
@@ -83,6 +84,8 @@ class HostEvidence(msgspec.Struct, frozen=True):
     """What the allocators of the devices report, one each."""
     libraries: Libraries
     """Which libraries the program is written with, as far as names prove it."""
+    dispatched: tuple[Dispatched, ...]
+    """What each function of the program dispatches; empty without a Python tracer."""
     pictures: tuple[StepPicture, ...]
     """The steps that a page draws; empty unless they were asked for."""
     memory_curves: tuple[MemoryCurve, ...] = ()

@@ -35,6 +35,13 @@ class NotedSource(msgspec.Struct, frozen=True, array_like=True):
     have run.
     """
 
+    def lies_in(self, folder: Path) -> bool:
+        """Whether it does, after links are followed."""
+        try:
+            return Path(self.file).resolve().is_relative_to(folder.resolve())
+        except (OSError, RuntimeError, ValueError):
+            return False
+
 
 class _Note(msgspec.Struct, frozen=True):
     version: int

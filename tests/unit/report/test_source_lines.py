@@ -59,8 +59,26 @@ def test_each_line_bears_what_it_calls_outside_of_the_program(program: Path) -> 
     assert file.fraction == pytest.approx(0.7)
     ((*lines,),) = lines_of(file)
     assert in_columns(lines[2]) == (
-        "    3   60%  host                      pickle.dumps(text)"
+        "    3   60%  host                            pickle.dumps(text)"
     )
+
+
+def test_a_line_has_its_dispatches(tmp_path: Path) -> None:
+    """`step` is called on line 3 alone, twice in each step."""
+    (tmp_path / "train.py").write_text("def f():\n    x = 1\n    step(x)\n", "utf-8")
+    builder = trace().call("$train.py:1 f", -50, 450)
+    for at in range(0, 400, 100):
+        builder.step(at, at + 100).kernel(
+            "GPU:0", "k", at + 60, at + 100, launched=(at, at)
+        )
+        builder.call("PjitFunction(step)", at, at + 20)
+        builder.call("PjitFunction(step)", at + 30, at + 50)
+    (file,) = annotated_files(builder.report(Options(source=tmp_path)))
+
+    dispatches = {cost.line: cost.dispatches for cost in file.costs}
+    assert dispatches[3] == 2
+    ((*lines,),) = lines_of(file)
+    assert lines[2].dispatches == "2"
 
 
 def test_forms_show_the_lines_at_a_place_and_all_of_them(program: Path) -> None:
@@ -68,7 +86,7 @@ def test_forms_show_the_lines_at_a_place_and_all_of_them(program: Path) -> None:
 
     assert "   2 │ text = str(state)\n" in as_text(report)
     assert "   3 │ pickle.dumps(text)\n" in as_text(report)
-    whole = "    3   60%  host                      pickle.dumps(text)\n"
+    whole = "    3   60%  host                            pickle.dumps(text)\n"
     assert whole in as_text(report, details=True)
     assert whole in as_markdown(report)
 

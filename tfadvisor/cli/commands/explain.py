@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tfadvisor.cli.outputs import note, write_out
-from tfadvisor.cli.reading_options import RuleFolders
-from tfadvisor.cli.typer_commands import Command, argument
+from tfadvisor.cli.reading_options import RuleFolders, chosen_run
+from tfadvisor.cli.typer_commands import Command, argument, option
 from tfadvisor.errors import UsageError
 from tfadvisor.printable import one_line, printable
 from tfadvisor.text_page import DIM, TITLE, TextPage, screen_of
+from tfadvisor.trace.remote_path import place_of
 
 if TYPE_CHECKING:
     from tfadvisor.advice.explaining.explained import Explained, Known
@@ -26,12 +28,27 @@ Examples:
   tfadvisor explain launch gap                one that is two words
   tfadvisor explain --xla_dump_to             a flag of XLA
   tfadvisor explain metrics                   all metrics, a line each
+  tfadvisor explain train.py:24 --trace logdir/    what a line costs
 
 Exit codes: 0 fine, 2 usage, or a name that nothing has."""
 
 Names = Annotated[
     list[str],
     argument("NAME", "a rule, metric, fact, flag, class of time, verdict or word"),
+]
+
+Traced = Annotated[
+    str | None,
+    option(
+        "--trace",
+        "PATH",
+        "the run in which NAME is a line (train.py:24), a file or an op",
+        path_type=str,
+    ),
+]
+Source = Annotated[
+    Path | None,
+    option("--source", "DIR", "folder with the program's files: read, never run"),
 ]
 
 _INDENT = 4
@@ -46,10 +63,18 @@ app = typer.Typer(add_completion=False)
     short_help="what a rule, metric, flag or word means",
     context_settings={"ignore_unknown_options": True},
 )
-def explain(names: Names, rules: RuleFolders = None) -> int:
+def explain(
+    names: Names,
+    rules: RuleFolders = None,
+    trace: Traced = None,
+    source: Source = None,
+) -> int:
     """Explain a rule, metric, fact, flag, class of time, verdict or word, also by what
-    others call it.
+    others call it; with --trace a line of the program, or an op.
     """
+    if trace is not None:
+        write_out(_of_trace(names, trace, source))
+        return 0
     from tfadvisor.advice.explaining.find import asked_for, meant
     from tfadvisor.advice.loading.catalogue import load_catalogue
 
@@ -69,6 +94,25 @@ def explain(names: Names, rules: RuleFolders = None) -> int:
     for mistake in mistakes:
         note(mistake)
     return UsageError.exit_code if mistakes else 0
+
+
+def _of_trace(names: Sequence[str], trace: str, source: Path | None) -> str:
+    """What a run spends on lines and ops. Raises UsageError for what it has not, and
+    TraceError.
+    """
+    from tfadvisor.analysis import Options, analyze_run
+    from tfadvisor.report.forms import place_text
+
+    options = Options(source=source)
+    report = analyze_run(chosen_run([place_of(trace)], options), options)
+    texts = [place_text(report, name) for name in names]
+    for name, text in zip(names, texts, strict=True):
+        if not text:
+            raise UsageError(
+                f"{name}: the run spends nothing there. Give FILE:LINE, a file or an "
+                "op as `tfadvisor analyze --details` names them."
+            )
+    return "\n".join(texts)
 
 
 def _write(page: TextPage, explained: Explained) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tfadvisor.advice.findings import CaptureNote
 from tfadvisor.causes import ProgramSource
 from tfadvisor.causes.source_files import DIFFERS, ParsedFile
 from tfadvisor.causes.witness import first_line, functions_around
 from tfadvisor.metrics.registry import MetricAbsent
-from tfadvisor.metrics.steady import class_shares
+from tfadvisor.metrics.steady import class_shares, counted_hosts
 from tfadvisor.report.assembly.attribution import named_time
 from tfadvisor.report.model import AnnotatedFile, LineCost, SourcePart
+from tfadvisor.timeline.attribution.spent import Spent
 from tfadvisor.timeline.run.run_summary import RunSummary
+from tfadvisor.vocabulary import TimeClass
 
 _SHORT_FILE = 300
 """Lines of a file that is shown whole."""
@@ -42,13 +44,14 @@ def annotated(run: RunSummary, source: ProgramSource) -> tuple[AnnotatedFile, ..
                 classes = costs.setdefault(place.line, {})
                 classes[kind.label] = classes.get(kind.label, 0.0) + spent.fraction
 
+    dispatches = _dispatches(run, source)
     files = []
     left = _MOST_LINES
     for file in sorted(by_file, key=lambda file: -_sum(by_file[file])):
         parsed = source.files.read(file)
         if parsed is None:
             continue
-        known = _annotated(file, parsed, by_file[file], left)
+        known = _annotated(file, parsed, by_file[file], dispatches, left)
         if known.costs:
             files.append(known)
             left -= sum(len(part.lines) for part in known.parts)
@@ -69,12 +72,37 @@ def on_files(
         yield CaptureNote("source", text, do, "")
 
 
+def _dispatches(run: RunSummary, source: ProgramSource) -> dict[tuple[str, int], float]:
+    """In a step, by file and line; of several hosts a mean."""
+    hosts = counted_hosts(run)
+    steps = sum(int(host.steps.steady().sum()) for host in hosts)
+    found: dict[tuple[str, int], float] = {}
+    for host in hosts:
+        for call in host.evidence.dispatched:
+            line = source.line_of(
+                Spent(
+                    TimeClass.LAUNCH,
+                    file=call.file,
+                    line=call.line,
+                    function=call.function,
+                    called=call.called,
+                )
+            )
+            place = call.file, line
+            found[place] = found.get(place, 0.0) + call.count / max(steps, 1)
+    return found
+
+
 def _sum(costs: _Costs) -> float:
     return sum(sum(classes.values()) for classes in costs.values())
 
 
 def _annotated(
-    file: str, parsed: ParsedFile, costs: _Costs, most: int
+    file: str,
+    parsed: ParsedFile,
+    costs: _Costs,
+    dispatches: Mapping[tuple[str, int], float],
+    most: int,
 ) -> AnnotatedFile:
     """most: lines that are shown."""
     known = []
@@ -82,7 +110,9 @@ def _annotated(
         classes = costs[line]
         fraction = sum(classes.values())
         if fraction >= _LEAST and line <= len(parsed.lines):
-            known.append(LineCost(line, fraction, classes, None))
+            known.append(
+                LineCost(line, fraction, classes, dispatches.get((file, line)))
+            )
     parts = _parts(parsed, [cost.line for cost in known], most)
     return AnnotatedFile(file, parsed.state, _sum(costs), tuple(known), parts)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tfadvisor.report.forms.form import REPORT_FORMS, Form, form_of, names_of
     from tfadvisor.report.forms.html import as_html, as_json, whole_page
     from tfadvisor.report.forms.notebook import as_fragment, as_line
+    from tfadvisor.report.forms.of_place import place_text
     from tfadvisor.report.forms.terminal import as_text
 else:
     from tfadvisor.face import face
@@ -34,6 +35,7 @@ else:
             "encode_step": "encode",
             "form_of": "form",
             "names_of": "form",
+            "place_text": "of_place",
             "whole_page": "html",
         },
     )
@@ -52,5 +54,6 @@ __all__ = [
     "encode_step",
     "form_of",
     "names_of",
+    "place_text",
     "whole_page",
 ]

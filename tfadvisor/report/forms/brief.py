@@ -1,4 +1,4 @@
-"""The report in two kilobytes, for an agent or a chat: verdict, three findings,
+"""The report in three kilobytes, for an agent or a chat: verdict, three findings,
 evidence, place, edit, how to verify.
 """
 
@@ -29,7 +29,7 @@ from tfadvisor.report.wording import (
 from tfadvisor.units import percent
 from tfadvisor.vocabulary import Severity
 
-LARGEST = 2048
+LARGEST = 3072
 """Bytes of UTF-8."""
 _FINDINGS = 3
 _SHORTER = ((3, 3), (3, 2), (3, 1), (2, 2), (2, 1), (1, 1), (1, 0), (0, 0))
@@ -46,7 +46,7 @@ _VERIFY = (
 
 
 def as_brief(report: Report) -> str:
-    """Plain text of at most 2,048 bytes; what does not fit is cut from the last finding
+    """Plain text of at most 3,072 bytes; what does not fit is cut from the last finding
     on, and the text says so.
     """
     for kept, whole in _SHORTER:
@@ -70,6 +70,8 @@ def _head(report: Report) -> list[str]:
     for one in time_lines(report, _ACTIVITIES):
         words = fitted(one.words, _LONGEST_ACTIVITY)
         lines.append(f"  {one.share} {one.kind}: {words}")
+        for source in one.source:
+            lines.append(f"    {source.number}: {cut(source.text, _LONGEST_ACTIVITY)}")
     for few in few_lines(report, 1):
         words = fitted(few.words, _LONGEST_ACTIVITY)
         lines.append(f"  in {few.steps}, {few.time} in each: {few.kind}: {words}")

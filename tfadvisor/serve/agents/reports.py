@@ -52,19 +52,19 @@ class Reports:
         key = (run.path, run.name, _states(run))
         with self._lock:
             if key not in self._kept:
-                self._kept[key] = _analysed(run)
+                self._kept[key] = _analysed(run, self._root.folder)
                 if len(self._kept) > _KEPT:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(key)
             return self._kept[key]
 
 
-def _analysed(run: Run) -> Report:
+def _analysed(run: Run, root: Path) -> Report:
     """In a process of its own: a trace that was made to take all time or memory ends
     that, and not the server.
     """
     if os.environ.get("TFADVISOR_LIMITS") == "0":
-        return analyze_run(run, Options())
+        return analyze_run(run, Options(within=root))
     allowed = limits_of_files(run.files)
     worker = Worker(__name__)
     began = monotonic()
@@ -72,7 +72,7 @@ def _analysed(run: Run) -> Report:
     late.daemon = True
     late.start()
     try:
-        report = worker.ask((run, allowed))
+        report = worker.ask((run, root, allowed))
         assert isinstance(report, Report)
         return report
     except EOFError as error:
@@ -91,11 +91,11 @@ def main() -> None:
     answer_tasks(_answer)
 
 
-def _answer(task: tuple[Run, Limits]) -> Report:
-    run, allowed = task
+def _answer(task: tuple[Run, Path, Limits]) -> Report:
+    run, root, allowed = task
     try:
         with limited_memory(allowed.memory):
-            return analyze_run(run, Options())
+            return analyze_run(run, Options(within=root))
     except (MemoryError, SystemError) as error:
         # an extension that gets no memory may fail without an exception
         raise allowed.too_large(str(run.path)) from error

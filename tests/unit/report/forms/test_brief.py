@@ -1,4 +1,4 @@
-"""The report in two kilobytes."""
+"""The report in three kilobytes."""
 
 from __future__ import annotations
 
