@@ -16,7 +16,7 @@ from tfadvisor.timeline.attribution.spent import Spent
 
 _LONGEST = 100
 """Characters of an expression."""
-_INNER = re.compile(r"<\w+> \((.+):(\d+)\)")
+_INNER = re.compile(r"\A<\w+> \(([^()]+):(\d+)\)")
 """A comprehension or lambda, which has the line on which it begins."""
 _SAMPLED = re.compile(r"line (\d+)")
 _READS = frozenset("float int bool str print asarray array item tolist numpy".split())

@@ -186,7 +186,8 @@ _GETS = re.compile(r"\b(?:Optional)?(?:Iterator|Multi\w*)GetNext\w*|\bMakeIterat
 
 
 _OF_EVENTS = tuple(row for row in _TABLE if row.event)
-_EVENT = re.compile("|".join(f"({row.event})" for row in _OF_EVENTS))
+_ANY_EVENT = "|".join(f"({row.event})" for row in _OF_EVENTS)
+_EVENT = re.compile(rf"\A(?:{_ANY_EVENT})")
 """A group for each row; the first that matches decides."""
 _FRAMES = tuple(
     (row.doing, re.compile(row.file or ".*"), re.compile(row.function))

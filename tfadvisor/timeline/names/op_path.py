@@ -200,7 +200,7 @@ def is_of_another_replica(path: str) -> bool:
     return _ANOTHER_REPLICA.search(path) is not None
 
 
-_OWN_LOOP = re.compile(r"(?:lstm|gru)\w*/while/body/")
+_CELLS = ("lstm", "gru")
 
 
 def loops_over_cell(name: str) -> bool:
@@ -208,7 +208,9 @@ def loops_over_cell(name: str) -> bool:
     of cuDNN in mind: `sequential/lstm/while/body/_1/…`. Where cuDNN could run the
     layer, its loop is in a function, as `lstm/PartitionedCall/while/body`.
     """
-    return _OWN_LOOP.search(name) is not None
+    around = name.split("/while/body/")[:-1]
+    layers = [path.rpartition("/")[2] for path in around]
+    return any(cell in layer for layer in layers for cell in _CELLS)
 
 
 def is_cudnn_recurrence(name: str) -> bool:

@@ -71,7 +71,7 @@ _TABLE = tuple(
 )
 _LOOKS_UP = frozenset({"_maybe_define_function", "trace_function"})
 """Of TensorFlow: they compile where nothing is found, and look first in every call."""
-_TRAINING_LOOPS = re.compile(r".*keras/.*/(?:trainer|training\w*)\.py:fit")
+_TRAINING_LOOPS = re.compile(r"\A(?:trainer|training\w*)\.py:fit")
 
 
 def bare(function: str) -> str:
@@ -115,5 +115,6 @@ def work_of(file: str, function: str) -> Work | None:
 
 def loops_over_steps(file: str, function: str) -> bool:
     """Whether a library's function is a training loop."""
-    path = f"{file}:{bare(function)}".replace("\\", "/")
-    return _TRAINING_LOOPS.fullmatch(path) is not None
+    folder, _, name = file.replace("\\", "/").rpartition("/")
+    is_loop = _TRAINING_LOOPS.fullmatch(f"{name}:{bare(function)}") is not None
+    return is_loop and "keras/" in folder
