@@ -224,7 +224,9 @@ class SeenStacks:
         }
 
     def _asleep_us(self, pid: int) -> list[tuple[int, int]]:
-        """When its main thread slept, since the first sample."""
+        """When its main thread slept, since the first sample; nothing before that."""
+        if not self.began_ns:
+            return []
         after = (
             ((since - self.began_ns) // 1000, (until - self.began_ns) // 1000)
             for since, until in self._sleeps.of(pid)

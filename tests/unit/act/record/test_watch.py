@@ -160,3 +160,13 @@ def test_what_was_seen_agrees_with_the_clock_of_the_program(
     seconds = sum(one in named for one in stacks.tolist()) * found.every_ns / 1e9
 
     assert seconds / clock[since] == pytest.approx(clock[what] / clock[since], abs=0.01)
+
+
+def test_sleep_before_the_first_sample_is_of_no_stretch(tmp_path: Path) -> None:
+    """A file that is asked for before any stack was read."""
+    sleeps = Sleeps(7)
+    sleeps.found[7] = [(5_000_000, 9_000_000)]
+
+    found = msgspec.convert(SeenStacks(sleeps).of_process(7), Samples)
+
+    assert found.asleep == []
