@@ -89,6 +89,7 @@ def test_each_bottleneck_has_a_name_and_those_that_are_lost_time_say_what_into()
         "imbalance",
         "compute",
         "none",
+        "outside",
         "unknown",
     }
 

@@ -125,7 +125,11 @@ _SENTENCE_END = re.compile(r"(?<=[.!?]) (?=[A-Z])")
 
 
 def verdict_sentence(report: Report) -> str:
-    """The verdict in one sentence, with what one change could save."""
+    """The verdict in one sentence, with what one change could save; whole where it
+    cannot tell, since then it says what would.
+    """
+    if report.verdict.bottleneck == "unknown":
+        return one_line(report.verdict.summary)
     first, *others = _SENTENCE_END.split(one_line(report.verdict.summary))
     for other in others:
         if other.startswith("One change could save"):
