@@ -59,8 +59,11 @@ def outside_of(
 ) -> tuple[Outside, ...]:
     """The largest first."""
     if account is not None:
-        worth = (part for part in account.outside if part.fraction >= _WORTH_A_FINDING)
-        return tuple(_by_samples(part, account) for part in worth)
+        return tuple(
+            _by_samples(part, account)
+            for part in account.outside
+            if part.fraction >= _WORTH_A_FINDING and _is_known(part)
+        )
     if measured is None or measured.between < LARGE_OUTSIDE:
         return ()
     share = percent(measured.between)
@@ -78,6 +81,14 @@ def outside_of(
             fix=_LESS_OFTEN,
         ),
     )
+
+
+def _is_known(part: RunPart) -> bool:
+    """Whether a library's function says what it does, or one of the program's own has a
+    name. A line of the loop where neither is seen may wait for the steps.
+    """
+    lines = [f"{place.file}:{place.line}" for place in part.places]
+    return part.kind != "other" or (bool(lines) and part.what not in lines)
 
 
 def part_words(part: RunPart) -> str:
@@ -172,19 +183,21 @@ def of_the_run(
         return Verdict(verdict.bottleneck, verdict.fraction, False, summary)
     if 1 - account.steps < LARGE_OUTSIDE:
         return verdict
-    parts = [part for part in account.outside if part.fraction >= _WORTH_A_FINDING][:2]
-    named = " and ".join(
-        f"{percent(part.fraction)} is {part_words(part)}" for part in parts
-    )
-    steps = percent(account.steps)
-    summary = f"The steps are {steps} of the run"
-    summary += f"; {named}. " if named else ". "
+    summary = _steps_of_the_run(account)
     of_run = verdict.fraction * account.steps
-    first = account.outside[0]
-    if first.fraction >= max(_NAMES_THE_RUN, of_run):
+    first = next((part for part in account.outside if _is_known(part)), None)
+    if first is not None and first.fraction >= max(_NAMES_THE_RUN, of_run):
         category = _CATEGORIES.get(first.kind, "outside")
         text = f"{summary}In the steps: {verdict.summary}"
         return Verdict(category, first.fraction, False, text)
     return Verdict(
         verdict.bottleneck, verdict.fraction, False, f"{summary}{verdict.summary}"
     )
+
+
+def _steps_of_the_run(account: RunAccount) -> str:
+    """In a sentence, with the two largest parts that are none."""
+    parts = [part for part in account.outside if part.fraction >= _WORTH_A_FINDING]
+    named = [f"{percent(part.fraction)} is {part_words(part)}" for part in parts[:2]]
+    steps = f"The steps are {percent(account.steps)} of the run"
+    return "; ".join(filter(None, (steps, " and ".join(named)))) + ". "

@@ -78,6 +78,18 @@ def test_an_unknown_function_has_no_cure() -> None:
     assert found.title == "30% of the run is draw (train.py:46)"
 
 
+def test_a_line_of_the_loop_of_which_nothing_is_known_is_no_finding() -> None:
+    """The thread may wait there for the devices: it is named, and limits nothing."""
+    run = account(part("other", 0.5, "train.py:46"))
+
+    assert outside_of(run, None) == ()
+    found = judged(INPUT, run)
+    assert (found.bottleneck, found.fraction) == ("input", 0.6)
+    assert found.summary == (
+        "The steps are 50% of the run; 50% is train.py:46. 60% of step time is input."
+    )
+
+
 def test_what_compiles_in_each_of_its_turns_is_to_compile_once() -> None:
     compiles = RunShare("compiling", "compile", 0.2, 20.0, 30)
     place = RunPlace("train.py", 84, "main")
