@@ -15,7 +15,15 @@ _BEGAN_NS = time.time_ns()
 _LARGEST = 1_000_000
 """Bytes of a file that people write."""
 _MOST = 500
-_INSTALLED = ("site-packages", "dist-packages", os.path.dirname(__file__))
+_INSTALLED = (
+    "site-packages",
+    "dist-packages",
+    "__autograph_generated_file",
+    os.path.dirname(os.path.dirname(__file__)),
+)
+"""Parts of the paths of libraries, of what TensorFlow makes of functions, and of this
+hook.
+"""
 _STANDARD = sysconfig.get_paths()["stdlib"]
 
 
