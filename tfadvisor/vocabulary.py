@@ -238,7 +238,6 @@ VERDICTS: Mapping[str, VerdictWords] = {
         "Memory-bound", "allocating memory from the driver and freeing it"
     ),
     "compute": VerdictWords("Compute-bound"),
-    "outside": VerdictWords("Outside the steps"),
     "none": VerdictWords("Healthy"),
     "unknown": VerdictWords("Unknown"),
 }

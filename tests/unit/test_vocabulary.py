@@ -82,14 +82,12 @@ def test_each_bottleneck_has_a_name_and_those_that_are_lost_time_say_what_into()
         "imbalance",
         "memory",
         "none",
-        "outside",
         "unknown",
     }
     assert {name for name, words in VERDICTS.items() if not words.lost} == {
         "imbalance",
         "compute",
         "none",
-        "outside",
         "unknown",
     }
 

@@ -19,8 +19,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
     bottleneck: str
     """What costs most: input, host, launch, compile, transfer, collective, imbalance,
-    memory, compute, outside, none or unknown. Outside the steps lies what is no step
-    of the run.
+    memory, compute, none or unknown. What is no step of the run is the host's.
     """
     fraction: float
     """Its share of step time; of the run where the report's account names it first,

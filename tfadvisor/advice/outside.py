@@ -187,7 +187,7 @@ def of_the_run(
     of_run = verdict.fraction * account.steps
     first = next((part for part in account.outside if _is_known(part)), None)
     if first is not None and first.fraction >= max(_NAMES_THE_RUN, of_run):
-        category = _CATEGORIES.get(first.kind, "outside")
+        category = _CATEGORIES.get(first.kind, "host")
         text = f"{summary}In the steps: {verdict.summary}"
         return Verdict(category, first.fraction, False, text)
     return Verdict(

@@ -50,7 +50,7 @@ def test_no_run_is_healthy_of_which_a_tenth_is_no_step() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "bottleneck"),
-    [("input", "input"), ("compile", "compile"), ("evaluation", "outside")],
+    [("input", "input"), ("compile", "compile"), ("evaluation", "host")],
 )
 def test_what_takes_more_than_the_limit_of_the_steps_names_the_run(
     kind: str, bottleneck: str

@@ -732,7 +732,6 @@ export const VERDICT_NAMES: Record<string, string> = {
   "imbalance": "Unbalanced",
   "memory": "Memory-bound",
   "compute": "Compute-bound",
-  "outside": "Outside the steps",
   "none": "Healthy",
   "unknown": "Unknown",
 };
