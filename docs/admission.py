@@ -53,7 +53,7 @@ def lacks(rule: Rule, root: Path) -> list[str]:
 
 
 def _without_reason(rule: Rule) -> Iterator[str]:
-    bare = sum(not one.because for one in bounds_of(rule))
+    bare = sum(not bound.because for bound in bounds_of(rule))
     if bare:
         yield f"{bare} bound{'s' if bare > 1 else ''} without a reason"
 
@@ -114,7 +114,7 @@ def _fires(rule: Rule, recording: str, root: Path) -> bool:
     golden = root / "tests" / "golden"
     if trace := _TRACE.fullmatch(recording):
         folders = (golden / "traces", golden / "cases" / "strangers")
-        return any(_reported(rule, one / f"{trace[1]}.txt") for one in folders)
+        return any(_reported(rule, folder / f"{trace[1]}.txt") for folder in folders)
     return _reported(rule, golden / f"{recording}.txt")
 
 
@@ -131,9 +131,9 @@ def _answered(rule: Rule, answers: Path, program: str) -> bool:
     said = json.loads(answers.read_text(encoding="utf-8")).get(program, {})
     name, advice = _FORMERLY.get(rule.id, (rule.id, ""))
     runs = (one for one in said.values() if isinstance(one, dict))
-    findings = (each for one in runs for each in one.get("findings", ()))
+    findings = (each for run in runs for each in run.get("findings", ()))
     return any(
-        one.get("rule", one.get("id")) == name
-        and advice in one.get("do", one.get("fix", ""))
-        for one in findings
+        finding.get("rule", finding.get("id")) == name
+        and advice in finding.get("do", finding.get("fix", ""))
+        for finding in findings
     )

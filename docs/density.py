@@ -83,9 +83,9 @@ def _docstring_lines(tree: ast.Module) -> set[int]:
 def _tokens(module: Path, docstrings: set[int]) -> Iterator[range]:
     """The lines of each token that counts."""
     with module.open("rb") as file:
-        for one in tokenize.tokenize(file.readline):
-            if one.type in _COUNTED and one.start[0] not in docstrings:
-                yield range(one.start[0], one.end[0] + 1)
+        for token in tokenize.tokenize(file.readline):
+            if token.type in _COUNTED and token.start[0] not in docstrings:
+                yield range(token.start[0], token.end[0] + 1)
 
 
 def listed() -> list[str]:

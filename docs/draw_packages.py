@@ -98,8 +98,8 @@ def draw(imports: Imports) -> str:
     """The SVG: a row for each level, the highest on top."""
     level = levels(imports)
     rows = [
-        sorted(name for name in imports if level[name] == one)
-        for one in range(max(level.values()), -1, -1)
+        sorted(name for name in imports if level[name] == number)
+        for number in range(max(level.values()), -1, -1)
     ]
     places: dict[str, Place] = {}
     for row, names in enumerate(rows):
@@ -153,7 +153,7 @@ def _touches(curve: Sequence[Place], box: Place, margin: float = 8) -> bool:
     """Whether a cubic Bezier curve comes nearer to a box than the margin, looked at in
     60 places.
     """
-    for part in (one / 60 for one in range(61)):
+    for part in (number / 60 for number in range(61)):
         weights = (
             (1 - part) ** 3,
             3 * part * (1 - part) ** 2,

@@ -72,10 +72,12 @@ def main(check: bool) -> int:
 def metrics() -> str:
     """Every metric with unit and definition, every fact."""
     rows = [
-        f"| `{one.name}` | {one.unit.value} | {one.better.value} | {one.about} |"
-        for one in registered_metrics().values()
+        f"| `{metric.name}` | {metric.unit.value} | {metric.better.value} | {metric.about} |"
+        for metric in registered_metrics().values()
     ]
-    facts = [f"| `{one.name}` | {one.about} |" for one in registered_facts().values()]
+    facts = [
+        f"| `{fact.name}` | {fact.about} |" for fact in registered_facts().values()
+    ]
     return (
         f"{NOTE}# Metrics\n\nA metric that a trace cannot give is `null` in the "
         "report, with the reason. "
@@ -188,13 +190,13 @@ def flags() -> str:
     """
     record, known = recording(), advice()
     tables = [
-        f"| `{one.variable}` | {one.title} | {len(one.periods)} | "
-        f"{', '.join(one.versions)} |"
-        for one in record.tables
+        f"| `{table.variable}` | {table.title} | {len(table.periods)} | "
+        f"{', '.join(table.versions)} |"
+        for table in record.tables
     ]
     renames = [
-        f"| `{one.old}` | `{one.new}` | {values_of(one.values)} |"
-        for one in known.renames
+        f"| `{rename.old}` | `{rename.new}` | {values_of(rename.values)} |"
+        for rename in known.renames
     ]
     gone = [
         f"| `{flag}` | {why} | [source]({source}) |"
@@ -206,10 +208,10 @@ def flags() -> str:
     ]
     harm = [
         f"| `{flag}` | "
-        f"{'any' if one.values is None else ', '.join(value or 'empty' for value in one.values)} "
-        f"| {one.text} |"
+        f"{'any' if danger.values is None else ', '.join(value or 'empty' for value in danger.values)} "
+        f"| {danger.text} |"
         for flag, dangers in known.dangers.items()
-        for one in dangers
+        for danger in dangers
     ]
     return "\n".join(
         [
@@ -238,7 +240,7 @@ def flags() -> str:
             "## Variables\n",
             *rows_of(
                 "| variable | of | accepts | default | meaning |",
-                [variable_row(one) for one in variables().values()],
+                [variable_row(variable) for variable in variables().values()],
             ),
         ]
     )

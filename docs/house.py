@@ -24,13 +24,13 @@ def house(root: Path = ROOT) -> dict[str, float]:
     size = density(root)
     modules = sorted((root / "tfadvisor").rglob("*.py"))
     rules = load_catalogue(preview=True).rules
-    kinds = Counter(f"rules, {one.tier}, {one.proof}" for one in rules)
-    bounds = [bound for one in rules for bound in bounds_of(one)]
+    kinds = Counter(f"rules, {rule.tier}, {rule.proof}" for rule in rules)
+    bounds = [bound for rule in rules for bound in bounds_of(rule)]
     with_reason = sum(bool(one.because) for one in bounds)
     return {
         "packages": sum(
-            one.name == "__init__.py" and one.parent.parent == root / "tfadvisor"
-            for one in modules
+            module.name == "__init__.py" and module.parent.parent == root / "tfadvisor"
+            for module in modules
         ),
         "modules": len(modules),
         "tokens": size.tokens,

@@ -98,7 +98,7 @@ def _describe(record: type[msgspec.Struct], records: dict[str, Any]) -> None:
 
 def flowing(text: str) -> str:
     """Each paragraph on one line, as whoever shows it breaks lines anew."""
-    return "\n\n".join(" ".join(one.split()) for one in text.split("\n\n"))
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
 def _held(kind: Any) -> Iterator[type[msgspec.Struct]]:

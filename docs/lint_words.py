@@ -99,9 +99,9 @@ def main(arguments: Sequence[str]) -> int:
         for ceiling in read_ceilings(NAMES):
             remarks += above(ceiling, names)
         texts += [*code, *names]
-    errors = [one for one in remarks if one.level == "error"]
-    for one in remarks if given.warnings else errors:
-        print(f"{one.place}:{one.line}: {one.level}: {one.message}")
+    errors = [remark for remark in remarks if remark.level == "error"]
+    for remark in remarks if given.warnings else errors:
+        print(f"{remark.place}:{remark.line}: {remark.level}: {remark.message}")
     print(
         f"{len(errors)} errors, {len(remarks) - len(errors)} warnings in "
         f"{len(texts)} texts"
@@ -319,11 +319,11 @@ def definitions() -> list[Text]:
     from tfadvisor.metrics.registry import registered_facts, registered_metrics
 
     metrics = [
-        Text(f"metric {one.name}", 1, one.about)
-        for one in registered_metrics().values()
+        Text(f"metric {metric.name}", 1, metric.about)
+        for metric in registered_metrics().values()
     ]
     return metrics + [
-        Text(f"fact {one.name}", 1, one.about) for one in registered_facts().values()
+        Text(f"fact {fact.name}", 1, fact.about) for fact in registered_facts().values()
     ]
 
 
@@ -344,7 +344,7 @@ def _helps(command: Any, context: Any) -> Iterator[Text]:
     for words in (
         command.help,
         command.short_help,
-        *(getattr(one, "help", None) for one in command.params),
+        *(getattr(param, "help", None) for param in command.params),
     ):
         if words:
             yield Text(place, 1, _CODE.sub("_", words))

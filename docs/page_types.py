@@ -136,14 +136,17 @@ def page_types() -> str:
 def page_colours() -> str:
     """generated.css: a colour for each class of time, on light and on dark pages."""
     light, dark = (
-        "".join(f"  --k-{one.label}: {one.colours[theme]};\n" for one in TimeClass)
+        "".join(
+            f"  --k-{time_class.label}: {time_class.colours[theme]};\n"
+            for time_class in TimeClass
+        )
         for theme in (0, 1)
     )
     indented = dark.replace("  --", "    --")
     rules = "\n".join(
-        f".k-{one.label} {{ background: var(--k-{one.label}); fill: "
-        f"var(--k-{one.label}); }}"
-        for one in TimeClass
+        f".k-{time_class.label} {{ background: var(--k-{time_class.label}); fill: "
+        f"var(--k-{time_class.label}); }}"
+        for time_class in TimeClass
     )
     return (
         "/* Written by docs/generate.py; edit tfadvisor/vocabulary.py instead. */\n"
@@ -245,11 +248,13 @@ def _class(kind: type, known: dict[str, str]) -> str:
 
 def _vocabulary() -> Iterator[str]:
     yield f"export const FORMAT = {FORMAT};\n"
-    classes = ", ".join(_text(one) for one in TIME_CLASSES)
+    classes = ", ".join(_text(time_class) for time_class in TIME_CLASSES)
     yield f"/** Classes of time, in the order of their codes. */\nexport const CLASSES = [{classes}] as const;"
     yield "export type Class = (typeof CLASSES)[number];\n"
     yield _record(
-        "CLASS_MEANING", "Class", {one.label: one.meaning for one in TimeClass}
+        "CLASS_MEANING",
+        "Class",
+        {time_class.label: time_class.meaning for time_class in TimeClass},
     )
     yield _record(
         "CLASS_OF_WORK",

@@ -148,7 +148,7 @@ def as_cast(pieces: list[Piece]) -> str:
     }
     lines = [
         json.dumps(head),
-        *(json.dumps([round(one.at_s, 3), "o", one.text]) for one in pieces),
+        *(json.dumps([round(piece.at_s, 3), "o", piece.text]) for piece in pieces),
     ]
     return "\n".join(lines) + "\n"
 
@@ -157,8 +157,8 @@ def as_picture(pieces: list[Piece]) -> str:
     """What stands in the terminal at the end, with all that was scrolled away."""
     screen = pyte.Screen(WIDTH, 400)
     stream = pyte.Stream(screen)
-    for one in pieces:
-        stream.feed(one.text)
+    for piece in pieces:
+        stream.feed(piece.text)
     console = Console(record=True, width=WIDTH, file=StringIO(), force_terminal=True)
     rows = [_styled(screen.buffer[row]) for row in range(screen.cursor.y)]
     console.print(Text("\n").join(rows))

@@ -219,11 +219,11 @@ def _marked(mark: str) -> list[int]:
     wanted = f"={mark}\0".encode()
     if not os.path.isdir("/proc/self"):  # noqa: PTH112
         return []
-    for one in os.listdir("/proc"):  # noqa: PTH208
-        if one.isdecimal() and int(one) != os.getpid():
+    for name in os.listdir("/proc"):  # noqa: PTH208
+        if name.isdecimal() and int(name) != os.getpid():
             with contextlib.suppress(OSError):
-                if wanted in Path("/proc", one, "environ").read_bytes():
-                    found.append(int(one))
+                if wanted in Path("/proc", name, "environ").read_bytes():
+                    found.append(int(name))
     return found
 
 

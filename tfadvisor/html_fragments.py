@@ -59,7 +59,10 @@ def fragment(parts: Iterable[str]) -> str:
 
 def _colours(theme: int) -> str:
     """Of the classes. theme: 0 light, 1 dark."""
-    return ";".join(f"--tfa-{one.label}:{one.colours[theme]}" for one in TimeClass)
+    return ";".join(
+        f"--tfa-{time_class.label}:{time_class.colours[theme]}"
+        for time_class in TimeClass
+    )
 
 
 def text(words: str) -> str:

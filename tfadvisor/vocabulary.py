@@ -140,7 +140,7 @@ _LOOKS: Mapping[TimeClass, _Look] = {
 tell apart.
 """
 
-TIME_CLASSES: tuple[str, ...] = tuple(one.label for one in TimeClass)
+TIME_CLASSES: tuple[str, ...] = tuple(time_class.label for time_class in TimeClass)
 """The classes' labels, in order."""
 
 CLASS_OF_WORK: Mapping[str, TimeClass] = {

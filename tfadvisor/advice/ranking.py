@@ -216,9 +216,11 @@ def _led_by(
     if cause is None:
         return tuple(findings)
     own = (
-        one
-        for one in findings
-        if cause.bottleneck in one.claims and one.size > 0 and one.bears_verdict
+        finding
+        for finding in findings
+        if cause.bottleneck in finding.claims
+        and finding.size > 0
+        and finding.bears_verdict
     )
     first = next(own, None)
     if first is None:
@@ -233,7 +235,7 @@ def _led_by(
 
 
 def _with_first(first: Finding, findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    return (first, *(one for one in findings if one is not first))
+    return (first, *(finding for finding in findings if finding is not first))
 
 
 def _tied(one: Finding, other: Finding) -> bool:

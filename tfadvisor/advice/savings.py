@@ -201,7 +201,11 @@ _OF_COMPUTE = (KERNELS, STARTS, STRETCH)
 of each, and what other work on the same cores adds."""
 PARTS = (
     *_OF_COMPUTE,
-    *(one.label for one in TimeClass if one is not TimeClass.COMPUTE),
+    *(
+        time_class.label
+        for time_class in TimeClass
+        if time_class is not TimeClass.COMPUTE
+    ),
 )
 """All parts of a step."""
 
@@ -233,9 +237,9 @@ def parts_of(metrics: Metrics) -> Parts | None:
     if compute is None:
         return None
     known = {
-        one.label: metrics.value(one.metric) or 0.0
-        for one in TimeClass
-        if one is not TimeClass.COMPUTE
+        time_class.label: metrics.value(time_class.metric) or 0.0
+        for time_class in TimeClass
+        if time_class is not TimeClass.COMPUTE
     }
     calm = metrics.value("calm_op_share")
     starts = metrics.value("op_start_share") or 0.0

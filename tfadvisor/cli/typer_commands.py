@@ -81,7 +81,9 @@ def takes(
             )
 
         run.__doc__, run.__name__ = command.__doc__, command.__name__
-        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        run.__annotations__ = {
+            parameter.name: parameter.annotation for parameter in parameters
+        }
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         return run
 
@@ -223,7 +225,7 @@ def _is_path(text: str) -> bool:
 
 def _paragraphs(help: str | None) -> str | None:
     """Each paragraph on one line, to be wrapped as wide as the terminal is."""
-    return help and "\n\n".join(" ".join(one.split()) for one in help.split("\n\n"))
+    return help and "\n\n".join(" ".join(part.split()) for part in help.split("\n\n"))
 
 
 @contextmanager
@@ -232,9 +234,9 @@ def _literal(command: Any) -> Iterator[None]:
     `[rules]` for a style, and drop it.
     """
     texts = [
-        (one, one.help)
-        for one in (command, *command.params)
-        if HAS_RICH and hasattr(one, "help")
+        (param, param.help)
+        for param in (command, *command.params)
+        if HAS_RICH and hasattr(param, "help")
     ]
     for one, text in texts:
         one.help = text and _MARKUP.sub(r"\\\1", text)
@@ -277,7 +279,11 @@ def words_of(error: Any) -> str:
     option = getattr(error, "option_name", None)
     if option is not None and hasattr(error, "possibilities"):
         known = (
-            [flag for one in context.command.get_params(context) for flag in one.opts]
+            [
+                flag
+                for param in context.command.get_params(context)
+                for flag in param.opts
+            ]
             if context
             else []
         )

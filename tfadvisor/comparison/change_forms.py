@@ -149,7 +149,9 @@ def on_page(
         change_ms=comparison.median_change_ms,
         causes=tuple(rows),
         beside=tuple(beside_words(without_findings)),
-        differences=tuple(one_line(one) for one in comparison.differences),
+        differences=tuple(
+            one_line(difference) for difference in comparison.differences
+        ),
     )
 
 
@@ -413,7 +415,7 @@ def beside_words(comparison: Comparison) -> list[str]:
     """What speaks for the causes that are shown: findings, the machine's speed."""
     if comparison.refused:
         return []
-    beside = [finding_words(one) for one in comparison.findings]
+    beside = [finding_words(finding) for finding in comparison.findings]
     speed = speed_words(comparison)
     if speed:
         beside.append(speed)

@@ -96,7 +96,7 @@ def append(
     Raises OSError, UsageError when another writer takes too long.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
-    lines = b"".join(msgspec.json.encode(one) + b"\n" for one in entries)
+    lines = b"".join(msgspec.json.encode(entry) + b"\n" for entry in entries)
     with only_writer(file.parent):
         known = read_small(file, _MOST_BYTES) if file.exists() else b""
         if known and not known.endswith(b"\n"):
@@ -187,7 +187,7 @@ def sketch_of(report: Report) -> tuple[int, ...]:
     """Of the hottest ops, the framework and the kinds of devices, in ascending order;
     empty for a report without ops.
     """
-    kinds = {one.kind for one in report.run.devices}
+    kinds = {device.kind for device in report.run.devices}
     return sketch(report.ops, kinds, report.run.framework)
 
 

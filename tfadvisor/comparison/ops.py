@@ -218,7 +218,7 @@ def scatter_of(
     median deviations of logarithms.
     """
     usual = log(speed.factor)
-    away = [OpRatio(abs(one.log - usual), one.weight) for one in _ratios(pairs)]
+    away = [OpRatio(abs(ratio.log - usual), ratio.weight) for ratio in _ratios(pairs)]
     return 1.4826 * weighted_median(away) if away else 0.0
 
 

@@ -136,7 +136,7 @@ def side_of(report: Report) -> Side | None:
             units[name] = one.unit
             traits[name] = Traits(one.better, one.scatter)
 
-    advice = [one for one in report.findings if one.category != "capture"]
+    advice = [finding for finding in report.findings if finding.category != "capture"]
     return Side(
         name=report.run.name,
         steps=report.steps.count,

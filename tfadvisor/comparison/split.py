@@ -68,14 +68,14 @@ def split(
     classes = tuple(_class_change(name, base, new) for name in TIME_CLASSES)
 
     causes: list[ChangeCause] = []
-    for one in classes:
-        mine = [pair for pair in pairs if class_of(pair.op.kind) == one.name]
-        if one.name == "compute":
-            causes += _computing(one, base, new, mine, machine)
-        elif one.name in _HIDING:
-            causes += _hiding(one, base, new, mine, machine)
-        elif one.change_ms:
-            causes.append(_waiting(one, machine))
+    for class_ in classes:
+        mine = [pair for pair in pairs if class_of(pair.op.kind) == class_.name]
+        if class_.name == "compute":
+            causes += _computing(class_, base, new, mine, machine)
+        elif class_.name in _HIDING:
+            causes += _hiding(class_, base, new, mine, machine)
+        elif class_.change_ms:
+            causes.append(_waiting(class_, machine))
     return classes, _ordered(causes), machine.speed
 
 
@@ -476,9 +476,9 @@ def _without_cause_in(
     findings: Iterable[KnownFinding],
     others: Sequence[KnownFinding],
 ) -> Iterator[KnownFinding]:
-    for one in findings:
-        if not any(one.same_cause(other) for other in others):
-            yield one
+    for finding in findings:
+        if not any(finding.same_cause(other) for other in others):
+            yield finding
 
 
 def _finding_change(finding: KnownFinding, *, appeared: bool) -> FindingChange:

@@ -102,7 +102,7 @@ def schema() -> Any:
     fields = []
     for name, hint in get_type_hints(Row).items():
         options = get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-        kind = next(one for one in options if one is not type(None))
+        kind = next(option for option in options if option is not type(None))
         fields.append(pa.field(name, kinds[kind], nullable=type(None) in options))
     return pa.schema(fields, metadata={_KEY: SCHEMA_VERSION.encode()})
 

@@ -150,7 +150,7 @@ def _can_be_timed() -> bool:
 @lru_cache(maxsize=1)
 def catalogue_of(how: HowToRead) -> Catalogue:
     """The rules, read once for all runs. Raises UsageError as load_catalogue."""
-    return load_catalogue([place_of(one) for one in how.rules], how.disabled)
+    return load_catalogue([place_of(rule) for rule in how.rules], how.disabled)
 
 
 def rules_version(how: HowToRead) -> str:
@@ -310,7 +310,7 @@ def columns_of(report: Report) -> dict[str, object]:
 
 
 def _finding_columns(findings: tuple[Finding, ...]) -> dict[str, object]:
-    advice = [one for one in findings if one.category != "capture"]
+    advice = [finding for finding in findings if finding.category != "capture"]
     costing = [one for one in advice if not one.is_question]
     if not costing:
         return {"findings": 0}
@@ -327,10 +327,12 @@ def _finding_columns(findings: tuple[Finding, ...]) -> dict[str, object]:
 
 
 def _place_of(finding: Finding) -> str | None:
-    for one in finding.locations:
-        if one.file:
-            return f"{one.file}:{one.line}" if one.line else one.file
-    return next((one.op for one in finding.locations if one.op), None)
+    for location in finding.locations:
+        if location.file:
+            return (
+                f"{location.file}:{location.line}" if location.line else location.file
+            )
+    return next((location.op for location in finding.locations if location.op), None)
 
 
 def _time(iso: str | None) -> datetime | None:

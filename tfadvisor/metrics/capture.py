@@ -115,7 +115,7 @@ def left_out_hosts(question: Question) -> str:
         ("A copy of another host's file", list(run.duplicates)),
         (
             "Without collectives in common with most others",
-            [run.hosts[one].host for one in run.meetings.strangers],
+            [run.hosts[stranger].host for stranger in run.meetings.strangers],
         ),
     )
     said = [f"{kind}: {_some(named)}" for kind, named in kinds if named]
@@ -305,8 +305,8 @@ def tracer_fraction(question: Question) -> float:
     """
     hosts = counted_hosts(question.run)
     spent = sum(
-        _FRAME_US * one.capture.events.frames + _EVENT_US * one.capture.events.others
-        for one in hosts
+        _FRAME_US * host.capture.events.frames + _EVENT_US * host.capture.events.others
+        for host in hosts
     )
     return min(spent * PS_PER_US / max(sum(map(counted_ps, hosts)), 1), 1.0)
 

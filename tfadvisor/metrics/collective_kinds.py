@@ -120,7 +120,7 @@ def _labels_of(
         calls.bytes < 0,
     )
     time, exposed, size, unsized = (
-        np.bincount(group, one[counted], many).tolist() for one in columns
+        np.bincount(group, column[counted], many).tolist() for column in columns
     )
     kernel = np.zeros(many, np.int64)
     kernel[group] = calls.kernel[counted]
@@ -160,8 +160,8 @@ def _exposed(question: Question, wanted: Callable[[_Label], bool]) -> float:
     exposed time of their calls.
     """
     labels = _labels(question)
-    total = sum(one.exposed_ps for one in labels)
-    mine = sum(one.exposed_ps for one in labels if wanted(one))
+    total = sum(label.exposed_ps for label in labels)
+    mine = sum(label.exposed_ps for label in labels if wanted(label))
     return mine / total * exposed_transfer_fraction(question) if total else 0.0
 
 
@@ -343,7 +343,9 @@ def collective_dtype(question: Question) -> str:
     """Type of the data that the collectives spend most time on, as HLO names it: f32,
     bf16, f16 or another.
     """
-    time = added_up((one.dtype, one.time_ps) for one in _labels(question) if one.dtype)
+    time = added_up(
+        (label.dtype, label.time_ps) for label in _labels(question) if label.dtype
+    )
     if not time:
         raise MetricAbsent("neither names nor HLO say what type the collectives carry")
     return max(time, key=lambda dtype: time[dtype])
@@ -356,7 +358,9 @@ def exposed_collective_kind(question: Question) -> str:
     `exchange` where only a kernel called SendRecv is known, which may be any of
     several.
     """
-    exposed = added_up((_in_words(one), one.exposed_ps) for one in _labels(question))
+    exposed = added_up(
+        (_in_words(label), label.exposed_ps) for label in _labels(question)
+    )
     if not any(exposed.values()):
         raise MetricAbsent("computation hides every collective")
     return max(exposed, key=lambda kind: exposed[kind])
@@ -466,7 +470,7 @@ def combine_all_gather_bytes(question: Question) -> str:
     the threshold at which XLA combines them into one message.
     """
     kind = CollectiveKind.ALL_GATHER
-    mine = [one for one in _labels(question) if one.kind is kind]
+    mine = [label for label in _labels(question) if label.kind is kind]
     if not mine:
         raise MetricAbsent(f"no collective of the counted steps is an {kind.value}")
     if any(one.unsized for one in mine):
@@ -532,10 +536,10 @@ def tiny_op_place(question: Question) -> str:
         host.program.hot_ops for host in question.run.hosts if host.program is not None
     ]
     tiny = [
-        one
+        op
         for ops in found[:1]
-        for one in ops.ops
-        if one.total_ps < one.count * _TINY_US * 1_000_000
+        for op in ops.ops
+        if op.total_ps < op.count * _TINY_US * 1_000_000
     ]
     for one in sorted(tiny, key=lambda one: -one.count):
         if one.place():

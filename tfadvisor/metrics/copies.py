@@ -54,9 +54,9 @@ def _register(
 
     def size(question: Question) -> float:
         totals = _totals(question, kind)
-        if any(one.unsized for one in totals):
+        if any(total.unsized for total in totals):
             raise MetricAbsent("the trace does not say how large these copies are")
-        return sum(one.bytes for one in totals) / max(device_steps(question.run), 1)
+        return sum(total.bytes for total in totals) / max(device_steps(question.run), 1)
 
     milliseconds.__name__ = f"{word}_ms_per_step"
     size.__name__ = f"{word}_bytes_per_step"
@@ -93,9 +93,9 @@ def h2d_gb_s(question: Question) -> float:
     totals = _totals(question, DeviceClass.H2D)
     devices = accelerators(question.run)
     ps = covered_per_step(question.run, devices, DeviceClass.H2D)
-    if not ps or any(one.unsized for one in totals):
+    if not ps or any(total.unsized for total in totals):
         raise MetricAbsent("the trace does not say how large these copies are")
-    size = sum(one.bytes for one in totals) / max(device_steps(question.run), 1)
+    size = sum(total.bytes for total in totals) / max(device_steps(question.run), 1)
     return size / ps * 1e3
 
 
@@ -109,8 +109,8 @@ def host_link(question: Question) -> str:
     if known is None or vendor(properties) != "nvidia":
         raise MetricAbsent("nobody says what links GPUs of this model to the host")
     link = f"PCIe {known[0]}, up to {known[1]} GB/s one way"
-    pageable = sum(one.pageable for one in _host_copies(question))
-    pinned = sum(one.pinned for one in _host_copies(question))
+    pageable = sum(host_copy.pageable for host_copy in _host_copies(question))
+    pinned = sum(host_copy.pinned for host_copy in _host_copies(question))
     return f"{link}; most copies are of pageable memory" if pageable > pinned else link
 
 
@@ -125,7 +125,7 @@ def d2h_copies_per_step(question: Question) -> float:
     """
     # Of GPUs only: a TPU's line shows the start and the end of each copy as events of
     # their own.
-    return sum(one.count for one in _totals(question, DeviceClass.D2H)) / max(
+    return sum(total.count for total in _totals(question, DeviceClass.D2H)) / max(
         device_steps(question.run),
         1,
     )
@@ -133,9 +133,9 @@ def d2h_copies_per_step(question: Question) -> float:
 
 def _host_copies(question: Question) -> list[CopyTotals]:
     return [
-        one
+        total
         for kind in (DeviceClass.H2D, DeviceClass.D2H)
-        for one in _totals(question, kind)
+        for total in _totals(question, kind)
     ]
 
 
@@ -148,7 +148,7 @@ def host_copies_per_step(question: Question) -> float:
     """Number of copies between host and device, both ways, per step and device. An
     input of a few arrays and a loss need fewer than ten.
     """
-    return sum(one.count for one in _host_copies(question)) / max(
+    return sum(host_copy.count for host_copy in _host_copies(question)) / max(
         device_steps(question.run),
         1,
     )
@@ -179,12 +179,12 @@ def pageable_copy_share(question: Question) -> float:
     twice, and the host waits for it.
     """
     totals = _host_copies(question)
-    known = sum(one.pageable + one.pinned for one in totals)
+    known = sum(total.pageable + total.pinned for total in totals)
     if not known:
         raise MetricAbsent(
             "no copy of a counted step says what kind of host memory it touches"
         )
-    return sum(one.pageable for one in totals) / known
+    return sum(total.pageable for total in totals) / known
 
 
 def _by_direction(question: Question) -> dict[str, int]:

@@ -72,7 +72,7 @@ def op_count_skew(question: Question) -> float:
     counts = [
         [int(device.ops.count.sum()) for device in host.devices] for host in hosts
     ]
-    found = [(max(one) - min(one)) / max(one) for one in counts if max(one)]
+    found = [(max(count) - min(count)) / max(count) for count in counts if max(count)]
     if not found:
         raise MetricAbsent("no host of this run has several active devices")
     return max(found)
@@ -255,9 +255,9 @@ def _is_of_one_program(found: HotOps) -> bool:
     """Whether most of the compute time is that of one program of several ops: not of
     ops that Python dispatches one by one.
     """
-    time = added_up((one.module, one.total_ps) for one in found.ops)
+    time = added_up((op.module, op.total_ps) for op in found.ops)
     top = max(time, key=lambda module: time[module], default="")
-    several = sum(one.module == top for one in found.ops) >= _SEVERAL
+    several = sum(op.module == top for op in found.ops) >= _SEVERAL
     return bool(top) and several and time[top] >= _MOST * found.compute_ps
 
 
@@ -271,7 +271,7 @@ def workload(question: Question) -> str:
         host.program.hot_ops for host in question.run.hosts if host.program is not None
     ]
     updates_nothing = any(
-        one.updates_nothing and _is_of_one_program(one) for one in programs
+        program.updates_nothing and _is_of_one_program(program) for program in programs
     )
     named = any(host.capture.workload == "inference" for host in question.run.hosts)
     return "inference" if named or updates_nothing else "unknown"

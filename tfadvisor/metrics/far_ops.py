@@ -94,9 +94,9 @@ def _told_elsewhere(question: Question) -> Iterable[HotOp]:
             continue
     for host in counted_hosts(question.run):
         rates = rates_of(question.run, host)
-        for one in host.program.hot_ops.ops if host.program is not None else ():
-            if kind_of(one) in _ELSEWHERE or _leaves_units_idle(one, rates):
-                yield one
+        for op in host.program.hot_ops.ops if host.program is not None else ():
+            if kind_of(op) in _ELSEWHERE or _leaves_units_idle(op, rates):
+                yield op
 
 
 def _leaves_units_idle(one: HotOp, rates: Rates) -> bool:

@@ -280,7 +280,7 @@ def _feeds_a_batch(pipeline: InputPipeline, stage: InputStage) -> bool:
         for one in pipeline.stages
         if one.kind.startswith(_BATCHES) and one.path.split("::")[-1] in above
     ]
-    return any(stage.calls > 2 * max(one.calls, 1) for one in batches)
+    return any(stage.calls > 2 * max(batch.calls, 1) for batch in batches)
 
 
 @fact

@@ -188,8 +188,8 @@ def hottest_ops(question: Question) -> HotOps:
 def _by_kind(question: Question) -> Mapping[OpKind, list[HotOp]]:
     """The hottest ops, by kind, the hottest first."""
     found: dict[OpKind, list[HotOp]] = {kind: [] for kind in OpKind}
-    for one in hottest_ops(question).ops:
-        found[kind_of(one)].append(one)
+    for op in hottest_ops(question).ops:
+        found[kind_of(op)].append(op)
     return found
 
 
@@ -221,9 +221,9 @@ def of_kind(question: Question, kind: OpKind) -> tuple[list[HotOp], HotOps]:
         ("fusion", "") if kind is not OpKind.LAYOUT else ("",)
     )  # categories distinguish those that only move data
     silent = [
-        one
-        for one in every.ops
-        if one.known is None or (one.known.stated and one.known.opcode in told)
+        op
+        for op in every.ops
+        if op.known is None or (op.known.stated and op.known.opcode in told)
     ]
     is_tpu = accelerators(question.run)[0][1].kind is DeviceKind.TPU
     if (
@@ -249,13 +249,13 @@ def elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
     if host.program is None:
         raise MetricAbsent("no op begins in a counted step")
     hot = host.program.hot_ops
-    if hot.compute_ps and any(op_type(one.name()) for one in hot.ops):
-        return [one for one in hot.ops if op_type(one.name()) in _ELEMENTWISE_OPS], hot
-    if not any(one.known is not None for one in hot.ops):
+    if hot.compute_ps and any(op_type(op.name()) for op in hot.ops):
+        return [op for op in hot.ops if op_type(op.name()) in _ELEMENTWISE_OPS], hot
+    if not any(op.known is not None for op in hot.ops):
         raise MetricAbsent(
             "the trace of this CPU run carries no HLO of the step's program"
         )
-    known = [one for one in hot.ops if one.known is not None and not one.known.products]
+    known = [op for op in hot.ops if op.known is not None and not op.known.products]
     return [
         one for one in known if one.known and one.known.effect in _ELEMENTWISE_OPCODES
     ], hot
@@ -265,7 +265,7 @@ def _of_phase(phase: str, question: Question) -> float:
     """Share of step time in a server's programs of one phase, by the programs' names.
     Raises MetricAbsent.
     """
-    phases = [(one, serving_phase(one.module)) for one in hottest_ops(question).ops]
+    phases = [(op, serving_phase(op.module)) for op in hottest_ops(question).ops]
     if not any(of for _, of in phases):
         raise MetricAbsent("no program of this run is named for prefill or decoding")
     return of_step_time(question, [one for one, of in phases if of == phase])
@@ -335,9 +335,7 @@ def _named(question: Question, names: tuple[str, ...]) -> list[HotOp]:
     gpus(question.run)
     module = patterns_of(question).module
     return [
-        one
-        for one in hottest_ops(question).ops
-        if one.op in names and one.module == module
+        op for op in hottest_ops(question).ops if op.op in names and op.module == module
     ]
 
 
@@ -366,7 +364,7 @@ def first_device_ops(question: Question) -> HotOps:
 def known_ops(question: Question) -> HotOps:
     """The same where the HLO knows any of them. Raises MetricAbsent."""
     found = first_device_ops(question)
-    if not any(one.known is not None and not one.known.stated for one in found.ops):
+    if not any(op.known is not None and not op.known.stated for op in found.ops):
         raise MetricAbsent("the trace carries no HLO of the step's program")
     return found
 
@@ -376,9 +374,9 @@ def known_where(question: Question, wanted: Callable[[InProgram], bool]) -> list
     Raises MetricAbsent.
     """
     return [
-        one
-        for one in known_ops(question).ops
-        if one.known is not None and wanted(one.known)
+        op
+        for op in known_ops(question).ops
+        if op.known is not None and wanted(op.known)
     ]
 
 

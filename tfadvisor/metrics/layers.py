@@ -172,15 +172,15 @@ def _with_their_layer(parts: Sequence[ComputedOp]) -> list[ComputedOp]:
     `conv2d/convolution/Conv2DBackpropFilter`, count in its layer.
     """
     layer_of = {
-        f"{one.layer}/{one.path.name}": one.layer
-        for one in parts
-        if one.path and not one.path.is_gradient
+        f"{part.layer}/{part.path.name}": part.layer
+        for part in parts
+        if part.path and not part.path.is_gradient
     }
     return [
-        replace(one, path=one.path._replace(layer=layer_of[one.layer]))
-        if one.path and one.path.is_gradient and layer_of.get(one.layer)
-        else one
-        for one in parts
+        replace(part, path=part.path._replace(layer=layer_of[part.layer]))
+        if part.path and part.path.is_gradient and layer_of.get(part.layer)
+        else part
+        for part in parts
     ]
 
 
@@ -262,8 +262,8 @@ def _stack(known: InProgram) -> tuple[str, ...]:
     if known.location is None:
         return ()
     frames = [
-        f"{one.function} {one.file.rpartition('/')[2]}:{one.line}"
-        for one in reversed(known.location.frames)
+        f"{frame.function} {frame.file.rpartition('/')[2]}:{frame.line}"
+        for frame in reversed(known.location.frames)
     ]
     return tuple(frames) or ((f"{known.file}:{known.line}",) if known.file else ())
 
@@ -322,9 +322,9 @@ def recurrent_cell_share(question: Question) -> float:
     recurrent layers (GRU, LSTM), gradients included.
     """
     found = compute_parts(question.run)
-    if not any(one.layer for one in found.parts):
+    if not any(part.layer for part in found.parts):
         raise MetricAbsent("the trace does not name the layers of ops")
-    cells = sum(one.total_ps for one in found.parts if recurrent_layer(one.layer))
+    cells = sum(part.total_ps for part in found.parts if recurrent_layer(part.layer))
     return cells / found.compute_ps
 
 
@@ -336,7 +336,7 @@ def recurrent_cells(question: Question) -> float:
     """Number of cells of recurrent layers that the names of ops tell apart: one for
     each layer, or one for each time step where a Python loop calls the cell.
     """
-    layers = [one.layer for one in compute_parts(question.run).parts]
+    layers = [part.layer for part in compute_parts(question.run).parts]
     if not any(layers):
         raise MetricAbsent("the trace does not name the layers of ops")
     return float(len({cell for layer in layers if (cell := recurrent_cell(layer))}))
@@ -358,7 +358,7 @@ def cudnn_recurrence(question: Question) -> str:
         return "used"
     if vendor(gpus(question.run)[0][1].properties) != "nvidia":
         raise MetricAbsent("cuDNN is for NVIDIA's GPUs")
-    layers = (one.layer for one in compute_parts(question.run).parts)
+    layers = (part.layer for part in compute_parts(question.run).parts)
     if not any(map(cudnn_has_kernel, layers)):
         raise MetricAbsent("no op is named for the cell of an LSTM or GRU")
     return "not used"
@@ -373,7 +373,7 @@ def _is_unused(question: Question) -> bool:
 
 
 def _without_gpu(question: Question) -> str:
-    devices = (one for host in question.run.hosts for one in host.devices)
-    if any(any(map(loops_over_cell, one.ops.names)) for one in devices):
+    devices = (device for host in question.run.hosts for device in host.devices)
+    if any(any(map(loops_over_cell, device.ops.names)) for device in devices):
         return "not used"
     raise MetricAbsent("nothing shows whether cuDNN could run a layer of this model")

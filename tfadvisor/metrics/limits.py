@@ -115,17 +115,17 @@ class BoundedOps(msgspec.Struct, frozen=True):
     @property
     def least(self) -> float:
         """Share of the step that all of them need at least."""
-        return math.fsum(one.least for one in self.ops)
+        return math.fsum(op.least for op in self.ops)
 
     @property
     def near(self) -> float:
         """Share of the step in ops that are near their limits."""
-        return math.fsum(one.fraction for one in self.ops if one.is_near)
+        return math.fsum(op.fraction for op in self.ops if op.is_near)
 
     @property
     def unknown(self) -> float:
         """Share of the step in computation whose cost is not known."""
-        unknown = (one.fraction for one in self.ops if one.bound is None)
+        unknown = (op.fraction for op in self.ops if op.bound is None)
         return math.fsum((*unknown, self.rest))
 
 
@@ -153,7 +153,7 @@ def bounded_ops(run: RunSummary) -> BoundedOps:
         for one in _largest_of_each(named)
     ]
     ops.sort(key=lambda one: -one.fraction)
-    rest = max(computes - math.fsum(one.fraction for one in ops), 0.0)
+    rest = max(computes - math.fsum(op.fraction for op in ops), 0.0)
     found = BoundedOps(tuple(ops), rest)
     if found.unknown > _ENOUGH_KNOWN * computes:
         raise MetricAbsent(
@@ -375,18 +375,20 @@ def _products_s(host: HostSummary, rates: Rates) -> float:
     seconds = []
     for program in host.program.products:
         kernel = program.kernels[0] if program.kernels else ""
-        for one in program.products:
-            if one.count is None:
+        for product in program.products:
+            if product.count is None:
                 raise MetricAbsent(
                     f"the trace does not tell how often {program.module} multiplies"
                 )
-            name = kernel if one.is_hidden else ""
-            seconds.append(rates.product_s(one.flops, one.dtype, name) * one.count)
+            name = kernel if product.is_hidden else ""
+            seconds.append(
+                rates.product_s(product.flops, product.dtype, name) * product.count
+            )
     if not host.program.products:
         seconds = [
-            rates.arithmetic_s(one) * one.count
-            for one in host.program.hot_ops.ops
-            if one.known is not None and one.known.products
+            rates.arithmetic_s(op) * op.count
+            for op in host.program.hot_ops.ops
+            if op.known is not None and op.known.products
         ]
     if not any(seconds):
         raise MetricAbsent("the trace holds no HLO of a product or convolution")

@@ -27,16 +27,20 @@ def known_counters(run: RunSummary) -> list[Counted]:
     """Those beside the traces of hosts that can be used. Raises MetricAbsent without
     any.
     """
-    found = [one.counted for one in run.counters if one.counted is not None]
+    found = [counter.counted for counter in run.counters if counter.counted is not None]
     if not found:
-        raise MetricAbsent(next((one.why for one in run.counters if one.why), _NONE))
+        raise MetricAbsent(
+            next((counter.why for counter in run.counters if counter.why), _NONE)
+        )
     return found
 
 
 def largest(question: Question, ask: Callable[[Counted], float | None]) -> float:
     """Of the hosts that can answer. Raises MetricAbsent where none can."""
     found = [
-        value for one in known_counters(question.run) if (value := ask(one)) is not None
+        value
+        for counter in known_counters(question.run)
+        if (value := ask(counter)) is not None
     ]
     if not found:
         raise MetricAbsent(_NOT_TOLD)
@@ -213,8 +217,8 @@ def gpu_slowed_by(question: Question) -> str:
     found = sorted(
         {
             reason
-            for one in known_counters(question.run)
-            for gpu in one.gpus
+            for counter in known_counters(question.run)
+            for gpu in counter.gpus
             for reason in gpu.slowed_by
         }
     )
@@ -227,8 +231,8 @@ def _told(question: Question, ask: Callable[[MachineGpu], float | None]) -> list
     """Of the GPUs that can answer. Raises MetricAbsent where none can."""
     found = [
         value
-        for one in known_counters(question.run)
-        for gpu in one.gpus
+        for counter in known_counters(question.run)
+        for gpu in counter.gpus
         if (value := ask(gpu)) is not None
     ]
     if not found:

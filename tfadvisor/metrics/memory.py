@@ -34,7 +34,10 @@ def peak_memory_fraction(question: Question) -> float:
     give out, on the fullest device.
     """
     return min(
-        max(one.peak_bytes / one.capacity_bytes for one in _allocators(question)),
+        max(
+            allocator.peak_bytes / allocator.capacity_bytes
+            for allocator in _allocators(question)
+        ),
         1.0,
     )
 
@@ -108,7 +111,9 @@ def memory_pool_fraction(question: Question) -> float:
     memory. JAX takes 0.75 by default, and otherwise XLA_PYTHON_CLIENT_MEM_FRACTION.
     """
     sizes = [device.properties.get("memory_size") for _, device in gpus(question.run)]
-    known = [float(one) for one in sizes if isinstance(one, int | float) and one > 0]
+    known = [
+        float(size) for size in sizes if isinstance(size, int | float) and size > 0
+    ]
     if not known:
         raise MetricAbsent("the trace does not say how much memory the GPU has")
     return min(memory_capacity_bytes(question) / max(known), 1.0)

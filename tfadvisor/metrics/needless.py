@@ -146,9 +146,11 @@ def _layers_that_train_a_resize(parts: Sequence[ComputedOp]) -> set[str]:
     preparation of inputs.
     """
     return {
-        one.layer
-        for one in parts
-        if one.path and one.path.is_gradient and one.op_type.startswith(_TRAINED_RESIZE)
+        part.layer
+        for part in parts
+        if part.path
+        and part.path.is_gradient
+        and part.op_type.startswith(_TRAINED_RESIZE)
     }
 
 
@@ -299,5 +301,5 @@ def same_work_fraction(question: Question) -> float:
     """
     patterns = patterns_of_any_device(question)
     ops = known_ops(question)
-    mine = [one for one in ops.ops if one.module == patterns.module]
+    mine = [op for op in ops.ops if op.module == patterns.module]
     return of_step_time(question, mine, ops) * (1 - 1 / patterns.equal_partitions)

@@ -44,9 +44,9 @@ def optimizer_of(part: ComputedOp, known: InProgram | None) -> str:
     if applies:
         return applies.group(1).lower()
     frames = known.location.frames if known and known.location else ()
-    if not any(folder in one.file for one in frames for folder in _FOLDERS):
+    if not any(folder in frame.file for frame in frames for folder in _FOLDERS):
         return ""
-    named = (_SCALES.match(one.function) for one in frames)
+    named = (_SCALES.match(frame.function) for frame in frames)
     return next((one.group(1) for one in named if one), "optimizer")
 
 
@@ -98,7 +98,9 @@ def rows_touched(question: Question) -> str:
     all of it: `1,280 of the 300,000 rows of params['embed']`; without HLO the layer
     that looks rows up, where its gradient comes as rows.
     """
-    tables = [one for one in _tables(question) if one.looked_up <= _FEW * one.rows]
+    tables = [
+        table for table in _tables(question) if table.looked_up <= _FEW * table.rows
+    ]
     if tables:
         first = tables[0]
         of = f" of {first.name}" if first.name else ""

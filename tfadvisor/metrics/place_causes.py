@@ -144,7 +144,11 @@ for _kind in _OF_HOST:
 
 def _done_for(question: Question, doing: Doing) -> list[_Activity]:
     """Raises MetricAbsent where no activity is spent on it."""
-    mine = [one for one in _activities(question) if one.done.slug == doing.slug]
+    mine = [
+        activity
+        for activity in _activities(question)
+        if activity.done.slug == doing.slug
+    ]
     if not mine:
         raise MetricAbsent(f"no activity of the host is spent on {doing.words}")
     return mine

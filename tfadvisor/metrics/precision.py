@@ -121,16 +121,16 @@ def _known_by_hlo(question: Question) -> dict[str, Precision]:
     """
     found: dict[str, set[Precision]] = {}
     for host in question.run.hosts:
-        for one in host.program.hot_ops.ops if host.program is not None else ():
+        for op in host.program.hot_ops.ops if host.program is not None else ():
             if (
-                one.known is None
-                or not one.known.multiplied
-                or one.kernel.startswith(_LOOPS)
+                op.known is None
+                or not op.known.multiplied
+                or op.kernel.startswith(_LOOPS)
             ):
                 continue  # a plain loop rounds nothing
-            if one.known.products or kernel_kind(one.kernel).is_matrix:
-                found.setdefault(one.kernel, set()).add(
-                    precision_of_type(one.known.multiplied)
+            if op.known.products or kernel_kind(op.kernel).is_matrix:
+                found.setdefault(op.kernel, set()).add(
+                    precision_of_type(op.known.multiplied)
                 )
     return {
         kernel: next(iter(types)) for kernel, types in found.items() if len(types) == 1
@@ -143,12 +143,12 @@ def _without_room(question: Question) -> frozenset[str]:
     """
     found: dict[str, list[int]] = {}
     for host in question.run.hosts:
-        for one in host.program.hot_ops.ops if host.program is not None else ():
-            if one.known is not None:
-                sides = [min(size.m, size.n, size.k) for size in one.known.products]
+        for op in host.program.hot_ops.ops if host.program is not None else ():
+            if op.known is not None:
+                sides = [min(size.m, size.n, size.k) for size in op.known.products]
             else:
                 sides = []
-            found.setdefault(one.kernel, []).extend(sides or [_SHORTEST])
+            found.setdefault(op.kernel, []).extend(sides or [_SHORTEST])
     return frozenset(
         kernel for kernel, sides in found.items() if max(sides) < _SHORTEST
     )
@@ -470,10 +470,10 @@ for _slow in SLOW:
 def _with_place(question: Question, kernel: str) -> str:
     """Its short name, and the line that it comes from where the HLO tells."""
     for one in (
-        one
+        op
         for host in question.run.hosts
         if host.program is not None
-        for one in host.program.hot_ops.ops
+        for op in host.program.hot_ops.ops
     ):
         if one.kernel == kernel and one.known is not None and one.known.file:
             return f"{short_kernel(kernel)} ({one.known.file}:{one.known.line})"

@@ -55,13 +55,12 @@ def misaligned_products(question: Question) -> list[HotOp]:
     """
     gpus(question.run)
     ops = hottest_ops(question).ops
-    if not any(one.known is not None and one.known.products for one in ops):
+    if not any(op.known is not None and op.known.products for op in ops):
         raise MetricAbsent("the trace holds no HLO of a matrix product")
     return [
-        one
-        for one in ops
-        if one.known is not None
-        and any(misaligned(size) for size in one.known.products)
+        op
+        for op in ops
+        if op.known is not None and any(misaligned(size) for size in op.known.products)
     ]
 
 
@@ -87,8 +86,12 @@ def padded_sides(question: Question) -> str:
 
 
 def _first(question: Question) -> DotSize:
-    for one in misaligned_products(question):
-        for size in one.known.products if one.known is not None else ():
+    for misaligned_product in misaligned_products(question):
+        for size in (
+            misaligned_product.known.products
+            if misaligned_product.known is not None
+            else ()
+        ):
             if misaligned(size):
                 return size
     raise MetricAbsent("the sides of all products suit Tensor Cores")
@@ -114,21 +117,21 @@ def _padding(question: Question) -> list[tuple[HotOp, DotSize, float]]:
     else:
         width = _LANES
     ops = [
-        one
-        for one in hottest_ops(question).ops
-        if one.known is not None and one.known.products
+        op
+        for op in hottest_ops(question).ops
+        if op.known is not None and op.known.products
     ]
     if not ops:
         raise MetricAbsent("the trace holds no HLO of a matrix product")
     found = []
-    for one in ops:
+    for op in ops:
         size = max(
-            one.known.products if one.known is not None else (),
+            op.known.products if op.known is not None else (),
             key=lambda size: size.flops,
         )
         padded = _up(size.m, _SUBLANES) * _up(size.n, width) * _up(size.k, width)
         if min(size.m, size.n, size.k) >= _SMALL and padded > size.m * size.n * size.k:
-            found.append((one, size, 1 - size.m * size.n * size.k / padded))
+            found.append((op, size, 1 - size.m * size.n * size.k / padded))
     return found
 
 
@@ -196,7 +199,7 @@ def double_precision_fraction(question: Question) -> float:
     trace's HLO or, without it, on a GPU from the kernels' names.
     """
     found = first_device_ops(question)
-    if any(one.known is not None for one in found.ops):
+    if any(op.known is not None for op in found.ops):
         return of_step_time(question, _double(question), found)
     of_all = fp64_kernel_share(question) * (1 - unknown_precision_share(question))
     return of_all * share(question, TimeClass.COMPUTE)

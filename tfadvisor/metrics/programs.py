@@ -53,11 +53,7 @@ def flops_utilization(question: Question) -> float:
         raise MetricAbsent("the trace does not say how fast the device is")
     known = _counted(
         found,
-        [
-            one
-            for one in found.ops
-            if one.known is not None and one.known.flops is not None
-        ],
+        [op for op in found.ops if op.known is not None and op.known.flops is not None],
     )
     least = sum(rates.arithmetic_s(one) * one.count for one in known)
     return least / (sum(one.total_ps for one in known) / PS_PER_S)
@@ -76,7 +72,7 @@ def memory_bandwidth_utilization(question: Question) -> float:
     bandwidth = rates.peaks.bytes_per_s
     if bandwidth is None:
         raise MetricAbsent("the trace does not say how fast the device's memory is")
-    known = _counted(found, [one for one in found.ops if one.known is not None])
+    known = _counted(found, [op for op in found.ops if op.known is not None])
     moved = sum(
         one.known.cost.bytes * one.count for one in known if one.known is not None
     )
@@ -95,11 +91,7 @@ def _memory_bound(question: Question) -> list[HotOp]:
         )
     known = _counted(
         found,
-        [
-            one
-            for one in found.ops
-            if one.known is not None and one.known.flops is not None
-        ],
+        [op for op in found.ops if op.known is not None and op.known.flops is not None],
     )
     costs = [
         (one, rates.moving_s(one.known.cost.bytes))
@@ -209,9 +201,9 @@ def copied_arguments(question: Question) -> str:
     first: `state.memory, state.moments`.
     """
     names = [
-        one.known.copied
-        for one in copies_of_arguments(question)
-        if one.known is not None and one.known.copied
+        copy.known.copied
+        for copy in copies_of_arguments(question)
+        if copy.known is not None and copy.known.copied
     ]
     if not names:
         raise MetricAbsent("the trace holds no names of arguments that are copied")
@@ -226,8 +218,8 @@ def copying_function(question: Question) -> str:
     found = next(
         (
             name
-            for one in copies_of_arguments(question)
-            if (name := function_of_module(one.module))
+            for copy in copies_of_arguments(question)
+            if (name := function_of_module(copy.module))
         ),
         None,
     )
@@ -245,9 +237,9 @@ def donated_names(question: Question) -> str:
     """
     function = copying_function(question)
     copied = [
-        one
-        for one in copies_of_arguments(question)
-        if one.known is not None and function_of_module(one.module) == function
+        copy
+        for copy in copies_of_arguments(question)
+        if copy.known is not None and function_of_module(copy.module) == function
     ]
     roots = [
         match.group()
@@ -301,8 +293,8 @@ def scatter_loop_share(question: Question) -> float:
     """
     found = known_ops(question)
     updates = looped_scatters(question)
-    time = sum(one.total_ps for one in updates) / found.compute_ps
-    number = sum(one.count for one in updates) / sum(one.count for one in found.ops)
+    time = sum(update.total_ps for update in updates) / found.compute_ps
+    number = sum(update.count for update in updates) / sum(op.count for op in found.ops)
     launching = share(question, TimeClass.LAUNCH) + share(question, TimeClass.IDLE)
     return min(time, 1.0) * share(question, TimeClass.COMPUTE) + number * launching
 

@@ -124,7 +124,7 @@ def _measured(run: RunSummary, host: HostSummary) -> Peaks:
 def _beside(run: RunSummary, host: HostSummary) -> MachineRates | None:
     """What was measured of a host; of a run's only one, whatever its file is called."""
     is_only = len(run.hosts) == 1
-    for one in run.counters:
-        if one.counted is not None and (is_only or one.host == host.host):
-            return one.counted.rates
+    for counter in run.counters:
+        if counter.counted is not None and (is_only or counter.host == host.host):
+            return counter.counted.rates
     return None

@@ -60,7 +60,9 @@ def class_shares(run: RunSummary) -> dict[TimeClass, float]:
         totals += host.breakdown[counted].sum(axis=0)
     if not totals.sum():
         raise MetricAbsent("the trace holds no step")
-    return {one: float(totals[one] / totals.sum()) for one in TimeClass}
+    return {
+        time_class: float(totals[time_class] / totals.sum()) for time_class in TimeClass
+    }
 
 
 def share(question: Question, one: TimeClass) -> float:

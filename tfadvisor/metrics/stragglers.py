@@ -156,8 +156,8 @@ def _shared_window(run: RunSummary) -> tuple[int, int]:
     hosts = run.hosts
     offsets = [offset or 0 for offset in run.meetings.clocks.offset_ps]
     members = distinct(run.meetings.host).tolist()
-    lo = max(hosts[one].capture.window[0] - offsets[one] for one in members)
-    hi = min(hosts[one].capture.window[1] - offsets[one] for one in members)
+    lo = max(hosts[member].capture.window[0] - offsets[member] for member in members)
+    hi = min(hosts[member].capture.window[1] - offsets[member] for member in members)
     return lo, hi
 
 
@@ -298,7 +298,7 @@ def late_host_frame(question: Question) -> str:
     late, hosts = host_lateness(question)
     frames = hosts[late.latest].evidence.frames
     if top is TimeClass.INPUT:
-        frames = tuple(one for one in frames if one.input_ps > one.host_ps)
+        frames = tuple(frame for frame in frames if frame.input_ps > frame.host_ps)
     if top not in (TimeClass.INPUT, TimeClass.HOST) or not frames:
         raise MetricAbsent("no Python frame of the late host explains it")
     return max(frames, key=lambda one: one.input_ps + one.host_ps).place()
@@ -362,11 +362,11 @@ class _Different(NamedTuple):
 def _most_different(host: HostSummary) -> _Different:
     steps = max(int(host.steps.steady().sum()), 1)
     times = [_time_by_op(device) for device in host.devices]
-    top = int(np.argmax([sum(one.values()) for one in times]))
+    top = int(np.argmax([sum(time.values()) for time in times]))
     others = [one for index, one in enumerate(times) if index != top]
     most = _Different(0.0, 0.0, host.devices[top].name, None)
     for key, here in times[top].items():
-        there = sum(one.get(key, 0) for one in others) / len(others)
+        there = sum(other.get(key, 0) for other in others) / len(others)
         more_ms = (here - there) / steps / PS_PER_MS
         if more_ms > most.more_ms and here > _MUCH_MORE * there:
             most = _Different(more_ms, here / steps / PS_PER_MS, most.device, key)

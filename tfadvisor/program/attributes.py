@@ -130,13 +130,13 @@ def window_of(instruction: Instruction) -> tuple[WindowDimension, ...]:
         raise instruction.damaged("has a window of too many dimensions")
     return tuple(
         WindowDimension(
-            number_of(one, 1),
-            max(number_of(one, 2), 1),
-            (number_of(one, 3), number_of(one, 4)),
-            max(number_of(one, 5), 1),
-            max(number_of(one, 6), 1),
+            number_of(message, 1),
+            max(number_of(message, 2), 1),
+            (number_of(message, 3), number_of(message, 4)),
+            max(number_of(message, 5), 1),
+            max(number_of(message, 6), 1),
         )
-        for one in messages_of(instruction.proto, window, 1)
+        for message in messages_of(instruction.proto, window, 1)
     )
 
 
@@ -173,12 +173,18 @@ def equal_partitions(module: Module) -> int:
     fields = module.fields
     partitions = partitions_of(module)
     inputs = messages_of(proto, fields, _SHARDINGS) if partitions > 1 else ()
-    if not inputs or any(_splits(proto, one) for one in inputs):
+    if not inputs or any(_splits(proto, input_) for input_ in inputs):
         return 1
     instructions = (
-        one for computation in module.computations for one in computation.instructions
+        instruction
+        for computation in module.computations
+        for instruction in computation.instructions
     )
-    return 1 if any(_tells_apart(one) for one in instructions) else partitions
+    return (
+        1
+        if any(_tells_apart(instruction) for instruction in instructions)
+        else partitions
+    )
 
 
 def _tells_apart(one: Instruction) -> bool:
@@ -192,9 +198,10 @@ def _splits(proto: Proto, sharding: list[Entry]) -> bool:
     kind = number_of(sharding, _TYPE)
     if kind == _TUPLE:
         return any(
-            _splits(proto, one) for one in messages_of(proto, sharding, _OF_TUPLE)
+            _splits(proto, message)
+            for message in messages_of(proto, sharding, _OF_TUPLE)
         )
     dimensions = messages_of(proto, message_of(proto, sharding, _NAMED), _DIMENSIONS)
     return kind != _REPLICATED or any(
-        messages_of(proto, one, _AXES) for one in dimensions
+        messages_of(proto, dimension, _AXES) for dimension in dimensions
     )

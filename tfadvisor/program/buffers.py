@@ -140,7 +140,11 @@ def _kind(allocation: list[Entry]) -> BufferKind:
 
 def _values(module: Module, fields: list[Entry]) -> Iterator[tuple[int, _Value]]:
     """(id, value) of every logical buffer."""
-    by_id = {one.id: one for part in module.computations for one in part.instructions}
+    by_id = {
+        instruction.id: instruction
+        for part in module.computations
+        for instruction in part.instructions
+    }
     for value in messages_of(module.proto, fields, _LOGICAL):
         place = message_of(module.proto, value, 3)
         name = text_of(module.proto, place, 2)
@@ -193,8 +197,8 @@ def _buffers(
     value, which the others overwrite.
     """
     assigned = [
-        (number_of(one, 1), number_of(one, 3))
-        for one in messages_of(module.proto, allocation, 9)
+        (number_of(message, 1), number_of(message, 3))
+        for message in messages_of(module.proto, allocation, 9)
     ]
     if live is not None:
         chosen = [(value, size) for value, size in assigned if value in live]

@@ -175,7 +175,7 @@ def own_bytes(instruction: Instruction) -> int:
     if opcode == "scatter":
         arrays = len(instruction.operand_ids) // 2
         updates = sum(
-            operand(instruction, arrays + 1 + one).bytes for one in range(arrays)
+            operand(instruction, arrays + 1 + number).bytes for number in range(arrays)
         )
         return 3 * updates + operand(instruction, arrays).bytes
     return _operand_bytes(instruction) + _written(instruction)
@@ -184,7 +184,7 @@ def own_bytes(instruction: Instruction) -> int:
 def _operand_bytes(instruction: Instruction, first: int = 0) -> int:
     """An operand that is used twice is read once."""
     ids = dict.fromkeys(instruction.operand_ids[first:])
-    return sum(instruction.computation.by_id(one).shape.bytes for one in ids)
+    return sum(instruction.computation.by_id(id_).shape.bytes for id_ in ids)
 
 
 def _written(instruction: Instruction) -> int:
@@ -218,9 +218,9 @@ def _fusion_bytes(fusion: Instruction) -> int:
     users = Users(inner).by_id
     read = sum(_read(parameter, users) for parameter in inner.parameters())
     tables = sum(
-        one.shape.bytes
-        for one in inner.instructions
-        if one.opcode == "constant" and one.shape.elements > 1
+        instruction.shape.bytes
+        for instruction in inner.instructions
+        if instruction.opcode == "constant" and instruction.shape.elements > 1
     )
     results = inner.root.operands if inner.root.opcode == "tuple" else (inner.root,)
     return read + tables + sum(map(_returned, results))

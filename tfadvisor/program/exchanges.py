@@ -61,7 +61,9 @@ def collectives(module: Module) -> tuple[CollectiveOp, ...]:
     bytes.
     """
     everything = (
-        one for computation in module.computations for one in computation.instructions
+        instruction
+        for computation in module.computations
+        for instruction in computation.instructions
     )
     mine = [one for one in everything if one.opcode in _OPCODES]
     if not mine:
@@ -106,11 +108,11 @@ def _wrappers(module: Module) -> Mapping[int, Instruction]:
     one's name.
     """
     return {
-        called.id: one
+        called.id: instruction
         for computation in module.computations
-        for one in computation.instructions
-        if one.opcode in ("async-start", "fusion")
-        for called in called_before(computation, one)
+        for instruction in computation.instructions
+        if instruction.opcode in ("async-start", "fusion")
+        for called in called_before(computation, instruction)
     }
 
 
@@ -144,14 +146,14 @@ def collectives_between_products(module: Module) -> frozenset[str]:
     TraceError for damaged bytes.
     """
     names: set[str] = set()
-    mine = {one.name for one in collectives(module)}
+    mine = {collective.name for collective in collectives(module)}
     for computation in kernel_computations(module) if mine else ():
         users: Users | None = None
-        for one in computation.instructions:
-            if one.name in mine and _product_before(one):
+        for instruction in computation.instructions:
+            if instruction.name in mine and _product_before(instruction):
                 users = users or Users(computation)
-                if next_products(one, users, _BEHIND):
-                    names.add(one.name)
+                if next_products(instruction, users, _BEHIND):
+                    names.add(instruction.name)
     return frozenset(names)
 
 
@@ -163,10 +165,12 @@ def gathers_of_weights(module: Module) -> frozenset[str]:
     Raises TraceError for damaged bytes.
     """
     names = set()
-    for one in collectives(module):
-        operands = one.instruction.operands if one.kind == "all-gather" else ()
+    for collective in collectives(module):
+        operands = (
+            collective.instruction.operands if collective.kind == "all-gather" else ()
+        )
         if operands and all(_is_argument(each, module) for each in operands):
-            names.add(one.name)
+            names.add(collective.name)
     return frozenset(names)
 
 
@@ -176,8 +180,11 @@ def asked_for(module: Module) -> frozenset[str]:
     a value differ. Raises TraceError for damaged bytes.
     """
     found = (
-        (one.name, one.instruction.op_name.rpartition("/")[2].partition("[")[0])
-        for one in collectives(module)
+        (
+            collective.name,
+            collective.instruction.op_name.rpartition("/")[2].partition("[")[0],
+        )
+        for collective in collectives(module)
     )
     return frozenset(
         name for name, last in found if last.rstrip("0123456789.") in _WRITTEN
@@ -188,7 +195,11 @@ def of_experts(module: Module) -> frozenset[str]:
     """Names of the all-to-alls of a mixture of experts, by the framework's paths to
     them. Raises TraceError for damaged bytes.
     """
-    mine = (one for one in collectives(module) if "all-to-all" in one.kind)
+    mine = (
+        collective
+        for collective in collectives(module)
+        if "all-to-all" in collective.kind
+    )
     return frozenset(
         one.name
         for one in mine

@@ -37,13 +37,13 @@ def running_computations(module: Module) -> Mapping[int, bool]:
     ):  # callers stand behind what they call
         if computation.id not in found:
             continue
-        for one in computation.instructions:
-            if one.opcode in _RUNNING:
-                for called in called_before(computation, one):
+        for instruction in computation.instructions:
+            if instruction.opcode in _RUNNING:
+                for called in called_before(computation, instruction):
                     found[called.id] = (
                         found.get(called.id, False)
                         or found[computation.id]
-                        or one.opcode == "while"
+                        or instruction.opcode == "while"
                     )
     return found
 
@@ -123,9 +123,9 @@ class Users:
     def __init__(self, computation: Computation) -> None:
         """Raises TraceError for damaged bytes."""
         self.by_id = listed(
-            (operand, one)
-            for one in computation.instructions
-            for operand in dict.fromkeys(one.operand_ids)
+            (operand, instruction)
+            for instruction in computation.instructions
+            for operand in dict.fromkeys(instruction.operand_ids)
         )
 
     def of(self, one: Instruction) -> list[Instruction]:
@@ -209,7 +209,11 @@ def reached(module: Module) -> frozenset[int]:
         module.computations
     ):  # callers stand behind what they call
         if computation.id in found:
-            calling = (one for one in computation.instructions if one.opcode in CALLING)
+            calling = (
+                instruction
+                for instruction in computation.instructions
+                if instruction.opcode in CALLING
+            )
             found.update(
                 called.id
                 for one in calling

@@ -29,10 +29,15 @@ def looked_up_tables(module: Module) -> tuple[LookedUpTable, ...]:
     """The largest first. Raises TraceError for damaged bytes."""
     found: dict[int, LookedUpTable] = {}
     for computation in kernel_computations(module):
-        for one in computation.instructions:
-            for part in inside(one):
+        for instruction in computation.instructions:
+            for part in inside(instruction):
                 if part.opcode == "gather":
-                    _add(module, part, one if part is not one else None, found)
+                    _add(
+                        module,
+                        part,
+                        instruction if part is not instruction else None,
+                        found,
+                    )
     return tuple(sorted(found.values(), key=lambda one: -one.rows * one.width))
 
 

@@ -66,7 +66,9 @@ def dot_size(instruction: Instruction) -> DotSize | None:
     operands = instruction.operand_ids
     if len(operands) < 2:
         raise instruction.damaged("has no two operands")
-    lhs, rhs = (instruction.computation.by_id(one).shape for one in operands[:2])
+    lhs, rhs = (
+        instruction.computation.by_id(operand).shape for operand in operands[:2]
+    )
     left = (*dimensions.lhs_contracting, *dimensions.lhs_batch)
     right = (*dimensions.rhs_contracting, *dimensions.rhs_batch, *dimensions.rhs_groups)
     if not (_has(lhs, left) and _has(rhs, right)):
@@ -140,7 +142,7 @@ def _has(shape: Shape, dimensions: tuple[int, ...]) -> bool:
     size.
     """
     return len(set(dimensions)) == len(dimensions) and all(
-        0 <= one < len(shape.dims) for one in dimensions
+        0 <= dimension < len(shape.dims) for dimension in dimensions
     )
 
 

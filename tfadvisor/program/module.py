@@ -104,7 +104,9 @@ class Module:
     @cached_property
     def _by_name(self) -> dict[str, Instruction]:
         return {
-            one.name: one for part in self.computations for one in part.instructions
+            instruction.name: instruction
+            for part in self.computations
+            for instruction in part.instructions
         }
 
     def shape_at(self, lo: int, hi: int) -> Shape:
@@ -188,7 +190,11 @@ class Computation:
 
     def parameters(self) -> tuple[Instruction, ...]:
         """By their number."""
-        mine = [one for one in self.instructions if one.opcode == "parameter"]
+        mine = [
+            instruction
+            for instruction in self.instructions
+            if instruction.opcode == "parameter"
+        ]
         return tuple(sorted(mine, key=lambda one: one.parameter_number))
 
     def _ids(self) -> dict[int, Instruction]:
@@ -257,7 +263,9 @@ class Instruction:
         """In order. Raises TraceError when the computation has no instruction of such
         an id.
         """
-        return tuple(self.computation.by_id(one) for one in self.operand_ids)
+        return tuple(
+            self.computation.by_id(operand_id_) for operand_id_ in self.operand_ids
+        )
 
     @property
     def called(self) -> tuple[Computation, ...]:
@@ -266,8 +274,8 @@ class Instruction:
         """
         module = self.computation.module
         return tuple(
-            module.computation(one)
-            for one in numbers_of(self.proto, self.fields, _CALLED)
+            module.computation(number)
+            for number in numbers_of(self.proto, self.fields, _CALLED)
         )
 
     @property

@@ -74,9 +74,9 @@ def arguments(module: Module) -> tuple[Argument, ...]:
     """The entry computation's, by number. Raises TraceError for damaged bytes."""
     donated = _donated(module)
     leaves = [
-        (one.parameter_number, index, one.op_name, shape)
-        for one in module.entry.parameters()
-        for index, shape in _leaves(one.shape)
+        (parameter.parameter_number, index, parameter.op_name, shape)
+        for parameter in module.entry.parameters()
+        for index, shape in _leaves(parameter.shape)
     ]
     results = Counter(_alike(shape) for shape in module.entry.root.shape.leaves())
     results.subtract(
@@ -114,7 +114,9 @@ def whole_arguments(module: Module) -> Mapping[int, Argument]:
 def parameter_summary(module: Module) -> ParameterSummary:
     """What a training step is likely to update. Raises TraceError."""
     carried = [
-        one for one in arguments(module) if one.shape.is_floating and one.returned
+        argument
+        for argument in arguments(module)
+        if argument.shape.is_floating and argument.returned
     ]
     likely = [one.shape.elements for one in carried if not one.is_named_as_other_state]
     return ParameterSummary(
@@ -129,7 +131,7 @@ def _alike(shape: Shape) -> tuple[str, tuple[int, ...]]:
 
 def _telling(module: Module) -> set[str]:
     """Names that tell one parameter from the others."""
-    names = Counter(one.op_name for one in module.entry.parameters())
+    names = Counter(parameter.op_name for parameter in module.entry.parameters())
     return {
         name for name, count in names.items() if count == 1 and name != _PLACEHOLDER
     }

@@ -48,10 +48,10 @@ def _has_many_scores(size: DotSize) -> bool:
 
 def _batched_products(computation: Computation) -> dict[int, Instruction]:
     return {
-        one.id: one
-        for one in computation.instructions
-        if one.opcode in ("dot", "fusion", "custom-call")
-        and any(size.batch > 1 for size in products(one))
+        instruction.id: instruction
+        for instruction in computation.instructions
+        if instruction.opcode in ("dot", "fusion", "custom-call")
+        and any(size.batch > 1 for size in products(instruction))
     }
 
 
@@ -132,7 +132,9 @@ def unrolled(parts: Sequence[Instruction]) -> tuple[str, int] | None:
     """
     if len(parts) < _LEAST:
         return None
-    alike = listed(((one.opcode, one.written_metadata), one) for one in parts[:_MOST])
+    alike = listed(
+        ((part.opcode, part.written_metadata), part) for part in parts[:_MOST]
+    )
     copies: dict[tuple[str, str, str, int], int] = {}
     for (opcode, _), same in alike.items():
         place = location_of(same[0])

@@ -43,11 +43,11 @@ def products_of_run(module: Module) -> tuple[ProductOfRun, ...]:
     """In the program's order. Raises TraceError for damaged bytes."""
     times = _executions(module)
     found = (
-        _product(one, times[computation.id])
+        _product(instruction, times[computation.id])
         for computation in module.computations
         if computation.id in times
-        for one in computation.instructions
-        if one.opcode == "fusion" or one.opcode in _MULTIPLYING
+        for instruction in computation.instructions
+        if instruction.opcode == "fusion" or instruction.opcode in _MULTIPLYING
     )
     return tuple(one for one in found if one is not None)
 
@@ -76,10 +76,10 @@ def _executions(module: Module) -> Mapping[int, int | None]:
     for computation in reversed(module.computations):  # callers stand behind
         if computation.id not in found:
             continue
-        for one in computation.instructions:
-            if one.opcode in _RUNNING:
-                for called in called_before(computation, one):
-                    _add(found, called, _turns(one, found[computation.id]))
+        for instruction in computation.instructions:
+            if instruction.opcode in _RUNNING:
+                for called in called_before(computation, instruction):
+                    _add(found, called, _turns(instruction, found[computation.id]))
     return found
 
 

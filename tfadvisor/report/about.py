@@ -20,7 +20,7 @@ def about_lines(report: Report) -> list[str]:
 
 def _machines(report: Report) -> list[str]:
     machines = report.machines or ()
-    by_words = listed((_machine(one), one.host) for one in machines)
+    by_words = listed((_machine(machine), machine.host) for machine in machines)
     notes = [
         f"{_named(hosts, len(machines))}: {words}." for words, hosts in by_words.items()
     ]
@@ -100,7 +100,7 @@ def _meanwhile(report: Report) -> list[str]:
     """The counters that say how quiet the machine was."""
     if not report.machines:
         return []
-    cores = [one.cores for one in report.machines if one.cores is not None]
+    cores = [machine.cores for machine in report.machines if machine.cores is not None]
     of = f" of {counted(count(max(cores)), 'core', 'cores')}" if cores else ""
     parts = (
         ("program_cores", f"the program kept {{}}{of} busy"),

@@ -38,7 +38,7 @@ def light_line(report: Report) -> str:
     if light is None:
         return f"not known; {utilised}" if utilised else ""
     step = _step_ms(light)
-    gaps = [one for one in light.gaps if one.ms >= _WORTH_A_WORD * step][:_MOST]
+    gaps = [gap for gap in light.gaps if gap.ms >= _WORTH_A_WORD * step][:_MOST]
     words = f"{duration(light.ms)} of {duration(step)} ({_share(light.fraction)})"
     if gaps:
         words += f": {', '.join(map(_gap, gaps))}"
@@ -92,12 +92,14 @@ def _reached(gap: LimitGap) -> str:
 
 
 def _where(places: tuple[Place, ...]) -> str:
-    lines = (f"{one.file}:{one.line}" for one in places if one.file and one.line)
+    lines = (
+        f"{place.file}:{place.line}" for place in places if place.file and place.line
+    )
     return one_line(", ".join(lines))
 
 
 def _step_ms(light: SpeedOfLight) -> float:
-    return light.ms + sum(one.ms for one in light.gaps)
+    return light.ms + sum(gap.ms for gap in light.gaps)
 
 
 def _share(fraction: float) -> str:

@@ -503,7 +503,7 @@ class Report(msgspec.Struct, frozen=True):
         """The highest severity among the findings on which a verdict may rest, None
         without any.
         """
-        found = (one.severity for one in self.findings if one.bears_verdict)
+        found = (finding.severity for finding in self.findings if finding.bears_verdict)
         return max(
             found,
             key=lambda severity: severity.rank,

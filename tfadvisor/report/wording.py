@@ -216,8 +216,8 @@ def plan_lines(report: Report) -> tuple[PlanLine, ...]:
     plan = report.plan
     if isinstance(plan, msgspec.UnsetType):
         return ()
-    titles = {one.rule_id: one.title for one in report.findings}
-    worth = [one for one in plan.changes if one.worth]
+    titles = {finding.rule_id: finding.title for finding in report.findings}
+    worth = [change for change in plan.changes if change.worth]
     if report.steps.time_ms and report.steps.source != "whole-trace":
         step = report.steps.time_ms.median
     else:
@@ -241,7 +241,7 @@ def plan_end(report: Report) -> str:
     plan = report.plan
     if isinstance(plan, msgspec.UnsetType):
         return ""
-    left = sum(not one.worth for one in plan.changes)
+    left = sum(not change.worth for change in plan.changes)
     if not left:
         return ""
     others = f"the {left} other findings save"
@@ -389,12 +389,12 @@ def time_lines(
     steps.
     """
     found = [
-        (one.fraction, kind.kind, one)
+        (part.fraction, kind.kind, part)
         for kind in report.attribution
-        for one in kind.parts
-        if one.activity != OTHER
-        and one.fraction >= _WORTH_A_LINE
-        and not in_few_steps(one)
+        for part in kind.parts
+        if part.activity != OTHER
+        and part.fraction >= _WORTH_A_LINE
+        and not in_few_steps(part)
     ]
     found.sort(key=lambda entry: -entry[0])
     lines = []
@@ -438,10 +438,10 @@ def in_few_steps(activity: ActivityTime) -> bool:
 def few_lines(report: Report, most: int) -> tuple[FewLine, ...]:
     """The activities that lie in few steps and take most time there."""
     found = [
-        (kind.kind, one)
+        (kind.kind, part)
         for kind in report.attribution
-        for one in kind.parts
-        if one.fraction >= _WORTH_A_LINE and in_few_steps(one)
+        for part in kind.parts
+        if part.fraction >= _WORTH_A_LINE and in_few_steps(part)
     ]
     found.sort(key=lambda entry: -entry[1].fraction)
     return tuple(_few_line(report, kind, one) for kind, one in found[:most])

@@ -228,9 +228,11 @@ def capture_of(
     framework, version = _framework(trace)
     start = session_start_ns(trace.planes)
     silent = [
-        one for one in devices if one.kind is not DeviceKind.CPU and not len(one.ops)
+        device
+        for device in devices
+        if device.kind is not DeviceKind.CPU and not len(device.ops)
     ]
-    on_cores = [one for one in devices if one.kind is DeviceKind.CPU]
+    on_cores = [device for device in devices if device.kind is DeviceKind.CPU]
     return Capture(
         framework=framework,
         framework_version=version,
@@ -248,10 +250,12 @@ def capture_of(
         empty_accelerators=len(silent),
         silent=tuple(map(_hardware, silent)),
         computes=any(map(_trains, on_cores)),
-        on_windows=names_of_windows([one.name for one in threads.threads]),
+        on_windows=names_of_windows([thread.name for thread in threads.threads]),
         unrecorded=unrecorded,
         events=recorded_events(threads, steps),
-        fragment=fragment_of(threads, steps, [one for one in devices if one.is_active]),
+        fragment=fragment_of(
+            threads, steps, [device for device in devices if device.is_active]
+        ),
         workload=workload_of(called_functions(threads)),
         between_slices=any(map(is_between_slices, trace.names.name)),
         graphs_off=any(name.startswith(GRAPHS_OFF) for name in threads.names),
@@ -309,7 +313,7 @@ def fragment_of(
         for row in distinct(device.ops.name).tolist()
     }
     if len(threads.named(works_on_variables)) or any(
-        kernel_kind(one).is_matrix for one in names
+        kernel_kind(name).is_matrix for name in names
     ):
         return ""
     return f"each reads {reads:,} variables and multiplies none of them"

@@ -105,7 +105,7 @@ def union(starts: Int64Array, ends: Int64Array) -> Intervals:
 
 def union_of(*sets: Intervals) -> Intervals:
     """The instants in any of the sets."""
-    full = sorted((one for one in sets if len(one)), key=len)
+    full = sorted((set_ for set_ in sets if len(set_)), key=len)
     if not full:
         return EMPTY
     found = full[0]
@@ -141,8 +141,8 @@ def within_all(sets: Sequence[Intervals], lo: Int64Array, hi: Int64Array) -> Int
     """
     if len(sets) == 1:
         return sets[0].within(lo, hi)
-    starts = np.sort(np.concatenate([one.starts for one in sets]), kind="stable")
-    ends = np.sort(np.concatenate([one.ends for one in sets]), kind="stable")
+    starts = np.sort(np.concatenate([set_.starts for set_ in sets]), kind="stable")
+    ends = np.sort(np.concatenate([set_.ends for set_ in sets]), kind="stable")
     first = np.append(0, np.cumsum(starts))
     last = np.append(0, np.cumsum(ends))
 

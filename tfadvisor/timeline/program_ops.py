@@ -126,9 +126,9 @@ def _kernels(module: Module) -> Mapping[str, Instruction]:
     """Kernel name -> its instruction, those left out whose kernels bear one name."""
     found: dict[str, Instruction | None] = {}
     for computation in running_computations(module):
-        for one in module.computation(computation).instructions:
-            name = kernel_of_instruction(one.name)
-            found[name] = None if name in found else one
+        for instruction in module.computation(computation).instructions:
+            name = kernel_of_instruction(instruction.name)
+            found[name] = None if name in found else instruction
     return {name: one for name, one in found.items() if one is not None}
 
 

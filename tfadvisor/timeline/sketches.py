@@ -50,7 +50,7 @@ def percentile_of(parts: Sequence[Distribution], percent: float) -> float:
     """Of all values together, each sketch's weighing as many as it stands for. Raises
     ValueError without any value.
     """
-    full = [one for one in parts if one.count]
+    full = [part for part in parts if part.count]
     if not full:
         raise ValueError("no value")
     values = np.concatenate([one.values for one in full])

@@ -162,7 +162,7 @@ class Samples(msgspec.Struct, frozen=True, dict=True):
 
     def ticks(self, thread: int = 0) -> tuple[npt.NDArray[np.int64], ...]:
         """(ns since the epoch, number of the stack) of each sample of a thread."""
-        mine = [one for one in self.samples if one[1] == thread]
+        mine = [sample for sample in self.samples if sample[1] == thread]
         table = np.array(mine, np.int64).reshape(-1, 4)
         after_us, _, stack, count = table.T
         number = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)

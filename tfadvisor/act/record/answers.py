@@ -45,7 +45,7 @@ def answers_to(
         processes = [one for one in known if one.name in order.asked]
         settled = all(map(order.is_settled_by, processes))
         if settled or time.monotonic() > until:
-            return [one for one in processes if order.number in one.windows]
+            return [process for process in processes if order.number in process.windows]
 
         if has_ended() and not ended:
             ended = True

@@ -177,7 +177,7 @@ class _Session:
         )
 
     def _look(self, state: Look) -> RecordedWindow | NoWindow | Over:
-        if all(one.left for one in self._board.processes()):
+        if all(process.left for process in self._board.processes()):
             return Over()
         self._windows = _Windows(self, _training(state.known))
         return self._windows(state.seconds, python_tracer=False)

@@ -95,7 +95,7 @@ def with_rates(kept: KeptRun, options: Options, *, ran_on: bool = False) -> Kept
     more was seen of the program since. To be called once it has ended; takes two
     seconds. Raises OSError.
     """
-    kinds = {one.kind for one in kept.report.run.devices}
+    kinds = {device.kind for device in kept.report.run.devices}
     is_rated = kinds == {DeviceKind.CPU.value} and add_rates(kept.folder)
     if not is_rated and not ran_on:
         return kept

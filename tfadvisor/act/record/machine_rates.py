@@ -83,7 +83,7 @@ def _bytes_per_s(cores: float) -> float | None:
             list(pool.map(_copy, pairs))
 
         seconds = _shortest(copy_all, cores)
-    moved = sum(one.nbytes for one in pairs)
+    moved = sum(pair.nbytes for pair in pairs)
     return None if seconds is None else moved / seconds
 
 

@@ -102,15 +102,15 @@ def read_stays(file: Path) -> list[WatchedThread]:
     if file.stat().st_size > _MOST_BYTES:
         raise OSError(f"{file} is larger than {_MOST_BYTES:,} bytes")
     events = msgspec.json.decode(file.read_bytes(), type=list[_Event])
-    by_thread = listed(((one.pid, one.tid), one) for one in events)
+    by_thread = listed(((event.pid, event.tid), event) for event in events)
     found = (_watched(pid, mine) for (pid, _), mine in by_thread.items())
     return [one for one in found if one is not None]
 
 
 def _watched(pid: int, events: Sequence[_Event]) -> WatchedThread | None:
     """None for a thread of tfadvisor's own, and for what is no thread."""
-    named = _Names(pid, [one.name for one in events if not one.args.filename])
-    is_ours = any(_is_ours(one.args.filename) for one in events)
+    named = _Names(pid, [event.name for event in events if not event.args.filename])
+    is_ours = any(_is_ours(event.args.filename) for event in events)
     if not named.number or (is_ours and not named.is_main):
         return None
     return WatchedThread(
@@ -127,7 +127,7 @@ class _Names:
 
     def __init__(self, pid: int, names: Sequence[str]) -> None:
         processes = filter(None, map(_PROCESS.fullmatch, names))
-        self.commands = {int(one[1]): one[2] for one in processes}
+        self.commands = {int(process[1]): process[2] for process in processes}
         """By process, from the outermost on."""
         command = self.commands.get(pid, "").partition(" ")[0]
         self.process = f"{pid} {Path(command).name}"[:_LONGEST]

@@ -326,7 +326,7 @@ def _inside(stacks: Sequence[Stack]) -> str:
 
 def _loop_around(file: str, first: int, last: int) -> tuple[int, int] | None:
     """The first and the last line of the innermost loop around both."""
-    around = [one for one in _loops_in(file) if one[0] <= first and last <= one[1]]
+    around = [loop for loop in _loops_in(file) if loop[0] <= first and last <= loop[1]]
     return min(around, key=lambda one: one[1] - one[0], default=None)
 
 

@@ -41,7 +41,7 @@ def may_train(
     """Those that have compiled, or have had TensorFlow for long, which can do without.
     now: as their times.
     """
-    return [one for one in processes if _may_train(one, now)]
+    return [process for process in processes if _may_train(process, now)]
 
 
 def _may_train(process: Process, now: float) -> bool:
@@ -66,7 +66,7 @@ def settled(
     """
     training = may_train(processes, now)
     times = [one.last_compiled for one in training]
-    compiled = [one for one in times if one is not None]
+    compiled = [time for time in times if time is not None]
 
     is_quiet = now - max(compiled, default=0.0) >= quiet_seconds
     return training if is_quiet else []

@@ -31,7 +31,7 @@ class Nothing(msgspec.Struct, frozen=True):
         """What stood in its way, or what the first process with an error said; "" for
         nothing.
         """
-        errors = [one.error for one in self.processes if one.error]
+        errors = [process.error for process in self.processes if process.error]
         return self.why or next(iter(errors), "")
 
 
@@ -112,7 +112,7 @@ def _failed(ended: _Ended) -> tuple[str, str]:
 
 
 def _never_stepped(ended: _Ended) -> tuple[str, str]:
-    compiled = sum(one.compiled for one in ended.found.processes)
+    compiled = sum(process.compiled for process in ended.found.processes)
     return (
         f"{ended.head} and never came to steps that repeat ({compiled:,} "
         "compilations).",

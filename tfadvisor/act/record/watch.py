@@ -157,8 +157,8 @@ class SeenStacks:
         with self._lock:
             self.errors += errors
             entries: list[_Entry] = []
-            for one in threads:
-                entries += self._of_thread(one, began_ns)
+            for thread in threads:
+                entries += self._of_thread(thread, began_ns)
             self._entries += _thinned(sorted(entries), EVERY_NS, self.every_ns)
             while len(self._entries) > _MOST_ENTRIES:
                 once_ns, self.every_ns = self.every_ns, 2 * self.every_ns
@@ -199,7 +199,7 @@ class SeenStacks:
         mine = [number for number, one in enumerate(threads) if pid in one.parents]
         mine.sort(key=lambda number: threads[number].number != str(pid))
         thread_numbers = _numbered(mine)
-        entries = [one for one in entries if one[1] in thread_numbers]
+        entries = [entry for entry in entries if entry[1] in thread_numbers]
         used = list(dict.fromkeys(stack for _, _, stack, _ in entries))[:MOST_STACKS]
         stack_numbers = _numbered(used)
         frame_numbers = _numbered(frame for stack in used for frame in stacks[stack])

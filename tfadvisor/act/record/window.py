@@ -74,13 +74,13 @@ class RecordedWindow(msgspec.Struct, frozen=True):
     @property
     def events(self) -> int:
         """In all traces."""
-        return sum(one.every for one in self.read.counts)
+        return sum(count.every for count in self.read.counts)
 
     @property
     def python_calls(self) -> int:
         """In the trace of the process that made most."""
         return max(
-            (one.python_calls for one in self.read.counts),
+            (count.python_calls for count in self.read.counts),
             default=0,
         )
 
@@ -88,7 +88,7 @@ class RecordedWindow(msgspec.Struct, frozen=True):
     def other_events(self) -> int:
         """Of the frameworks, on the busiest thread of a host."""
         return max(
-            (one.others for one in self.read.counts),
+            (count.others for count in self.read.counts),
             default=0,
         )
 
@@ -176,7 +176,7 @@ def _have_left(
     board: Board,
     names: frozenset[str],
 ) -> bool:
-    asked = [one for one in board.processes() if one.name in names]
+    asked = [process for process in board.processes() if process.name in names]
     return all(one.left for one in asked)
 
 
@@ -285,12 +285,12 @@ def measure(
 ) -> RecordedWindow | NoWindow:
     """Reads each trace, once."""
     answers = collected.answers
-    opened = max(one["opened"] for one in answers)
-    closed = min(one["closed"] for one in answers)
+    opened = max(answer["opened"] for answer in answers)
+    closed = min(answer["closed"] for answer in answers)
     window = read_window(
         collected.folder,
         options,
-        python_tracer=python_tracer and any(one.get("calls") for one in answers),
+        python_tracer=python_tracer and any(answer.get("calls") for answer in answers),
         opened=opened,
         closed=closed,
         compiling=_compiling(answers, closed - opened),
@@ -301,8 +301,8 @@ def measure(
     return msgspec.structs.replace(
         window,
         collected=collected,
-        stopping=max(one["stopped"] - one["closed"] for one in answers),
-        cut=any(one.get("cut") for one in answers),
+        stopping=max(answer["stopped"] - answer["closed"] for answer in answers),
+        cut=any(answer.get("cut") for answer in answers),
     )
 
 

@@ -25,7 +25,7 @@ def check_clean(
     unchanged, and watched for changes, in the repository that it lies in, and nothing
     else there has changed.
     """
-    files = {one.name: one.path for one in sources.files}
+    files = {file.name: file.path for file in sources.files}
     folders = [files[name].parent for name in names]
     for folder in dict.fromkeys([sources.root, *folders]):
         _check_unchanged(folder)

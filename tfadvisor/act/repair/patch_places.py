@@ -97,12 +97,16 @@ def places_of(
     never opened. A line counts only where the text around it still is the function that
     the trace saw there.
     """
-    ops = [one.op for one in finding.locations]
+    ops = [location.op for location in finding.locations]
     names = tuple(dict.fromkeys(filter(None, ops)))
     snippets = "\n".join(fix.snippet for fix in finding.fixes)
     found = {}
     for file, text in texts.items():
-        traced = [one for one in finding.locations if _same_name(one.file, file)]
+        traced = [
+            location
+            for location in finding.locations
+            if _same_name(location.file, file)
+        ]
         lines = []
         for one in traced:
             if one.line is not None and _still_there(text, one.line, one.op):

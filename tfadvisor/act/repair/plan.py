@@ -81,10 +81,10 @@ def plan_of(
                 "`tfadvisor rules list` names them all."
             )
 
-    findings = [one for one in report.findings if one.category != "capture"]
+    findings = [finding for finding in report.findings if finding.category != "capture"]
     if rules:
-        findings = [one for one in findings if one.rule_id in rules]
-    texts = {one.name: one.text for one in sources.files}
+        findings = [finding for finding in findings if finding.rule_id in rules]
+    texts = {file.name: file.text for file in sources.files}
     return make_plan(
         findings,
         codemods,
@@ -257,8 +257,8 @@ def with_patches(report: Report, plan: PatchPlan) -> Report:
     """The report with each patch in the fix that it makes: the first of its kind."""
     made = {one.rule_id: one for one in plan.patched}
     findings = []
-    for one in report.findings:
-        findings.append(_filled(one, made.get(one.rule_id)))
+    for finding in report.findings:
+        findings.append(_filled(finding, made.get(finding.rule_id)))
     return replace(report, findings=tuple(findings))
 
 

@@ -136,7 +136,7 @@ def _read(
     if isinstance(raw, str):
         return LeftAlone(name, raw)
     text, encoding, why = _decoded(raw)
-    if not why and not any(one in text for one in _FRAMEWORKS):
+    if not why and not any(framework in text for framework in _FRAMEWORKS):
         return None
 
     why = why or _why_unparsable(text)
@@ -254,4 +254,4 @@ def _files_of(
         for known in modules:
             path = start.joinpath(*known)
             files = path.with_suffix(".py"), path / "__init__.py"
-            yield from (one for one in files if one.is_file())
+            yield from (file for file in files if file.is_file())

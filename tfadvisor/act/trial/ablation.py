@@ -201,7 +201,7 @@ def arms_for(
     """
     missing = {}
     for name in BY_NAME:
-        if not sum(one.took.get(name, 0) for one in answers):
+        if not sum(answer.took.get(name, 0) for answer in answers):
             missing[name] = not_here(name)
     if answers[0].devices <= 1:
         missing[ONE_DEVICE] = "it uses one device as it is"
@@ -270,9 +270,9 @@ def profile_of(arms: Sequence[Arm]) -> str:
 def _ratios_of(arms: Sequence[Arm]) -> dict[str, StepRatio]:
     """By name, of those that were measured."""
     found = {}
-    for one in arms:
-        if one.outcome != BROKEN and one.ratio is not None:
-            found[one.name] = one.ratio
+    for arm in arms:
+        if arm.outcome != BROKEN and arm.ratio is not None:
+            found[arm.name] = arm.ratio
     return found
 
 
@@ -332,7 +332,7 @@ def measured_in(result: TrialResult) -> Measured:
             at_most[BY_NAME[arm.name].category] = max(1 - arm.ratio.low, 0.0)
     return Measured(
         step_ms=median(result.base_step_ms),
-        parts=tuple(one for one in parts if one is not None),
+        parts=tuple(part for part in parts if part is not None),
         at_most=at_most,
         between=result.steps.between,
         loop=result.steps.told_by,

@@ -56,10 +56,10 @@ def _compared(
     check: str,
 ) -> tuple[set[str], float]:
     """(what is compared, by which share it may differ). names: what all runs have."""
-    batches = {one for one in names if one.startswith("batch:")}
+    batches = {name for name in names if name.startswith("batch:")}
     if check == "batches" and batches:
         return batches, _EXACT
-    return {one for one in names if one.startswith("value:")}, _ROUNDING
+    return {name for name in names if name.startswith("value:")}, _ROUNDING
 
 
 def _allowed(

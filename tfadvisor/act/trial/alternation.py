@@ -113,7 +113,7 @@ class Alternation:
             patience,
             self.look,
         )
-        answers = tuple(one for one in run.answers if one.turns is not None)
+        answers = tuple(answer for answer in run.answers if answer.turns is not None)
         turns = answers[0].turns if answers else None
         blocks = turns.blocks if turns is not None else ()
         rounds = self.rounds(blocks)

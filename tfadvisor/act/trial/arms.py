@@ -51,7 +51,7 @@ class Arms:
         self.program, self.plan = program, plan
         self.until, self.processes, self.tell = until, processes, tell
         self.candidates = {BASE: UNCHANGED}
-        self.candidates |= {one.name: one for one in candidates}
+        self.candidates |= {candidate.name: candidate for candidate in candidates}
         self.values: dict[str, list[Values]] = {}
         self.broken: dict[str, str] = {}
         self.differing: dict[str, str] = {}

@@ -106,6 +106,6 @@ def refused(
     else:
         judged = check(text, jaxlib)
 
-    remarks = [remark for one in judged.settings for remark in one.remarks]
+    remarks = [remark for setting in judged.settings for remark in setting.remarks]
     remarks += judged.together
     return "; ".join(one.text for one in remarks if one.level == ERROR)

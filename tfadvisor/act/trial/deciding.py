@@ -83,8 +83,8 @@ class Rounds:
         self.stopped = False
         """Whether the time was over first."""
         self.base: list[float] = []
-        self.runs: dict[str, list[float]] = {one: [] for one in arms}
-        self.pairs: dict[str, list[tuple[float, float]]] = {one: [] for one in arms}
+        self.runs: dict[str, list[float]] = {arm: [] for arm in arms}
+        self.pairs: dict[str, list[tuple[float, float]]] = {arm: [] for arm in arms}
         """Of the rounds that have both: the program as it is, the middle of its runs,
         and the arm.
         """

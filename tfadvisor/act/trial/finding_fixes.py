@@ -40,8 +40,8 @@ def _patches(
     sources: Sources,
 ) -> Iterator[Candidate]:
     """One for each text that the finding's codemods make."""
-    paths = {one.name: str(one.path) for one in sources.files}
-    texts = {one.name: one.text for one in sources.files}
+    paths = {file.name: str(file.path) for file in sources.files}
+    texts = {file.name: file.text for file in sources.files}
     seen: set[str] = set()
     for ref in refs:
         if ref.name == LAUNCH_LINE:
@@ -101,7 +101,7 @@ def settings_of(finding: Finding) -> Iterator[Candidate]:
 def _asks_the_user(fix: Fix) -> bool:
     """Whether a value holds what only the user knows."""
     values = " ".join(fix.env.values())
-    return any(one in values for one in _PLACEHOLDERS)
+    return any(placeholder in values for placeholder in _PLACEHOLDERS)
 
 
 def _promise(finding: Finding) -> Share | None:

@@ -41,9 +41,9 @@ def loop_after(
 def _loops(text: str) -> dict[int, int]:
     """First and last lines."""
     found = {}
-    for one in ast.walk(ast.parse(text)):
-        if isinstance(one, ast.For | ast.While):
-            found[one.lineno] = one.end_lineno or one.lineno
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.For | ast.While):
+            found[node.lineno] = node.end_lineno or node.lineno
     return found
 
 

@@ -58,8 +58,8 @@ def asked_for(
 
     Raises UsageError, TraceError.
     """
-    files = [one for one in patches if _is_file(one)]
-    named = [one for one in patches if not _is_file(one)]
+    files = [patch for patch in patches if _is_file(patch)]
+    named = [patch for patch in patches if not _is_file(patch)]
     report = _report(origin, rules, bounded)
     found: list[Candidate] = []
     if report is not None or named:

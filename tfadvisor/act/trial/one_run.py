@@ -53,7 +53,7 @@ class TrialRun(msgspec.Struct, frozen=True):
     def steps(self) -> int:
         """That it made, in the process that made most."""
         return max(
-            (one.steps for one in self.answers),
+            (answer.steps for answer in self.answers),
             default=0,
         )
 
@@ -133,7 +133,9 @@ def run_once(
                 process.wait()
                 guardian.put_back(name, order.stays)
 
-        answers = tuple(msgspec.convert(one, ProcessAnswer) for one in _letters(folder))
+        answers = tuple(
+            msgspec.convert(letter, ProcessAnswer) for letter in _letters(folder)
+        )
         return TrialRun(
             answers=answers,
             code=code,
@@ -220,7 +222,7 @@ def _exit_code(
     """As a shell has it, None where it has not ended by itself; a process that reported
     the end of its program is waited for.
     """
-    if any(one["ended"] for one in _letters(folder)):
+    if any(letter["ended"] for letter in _letters(folder)):
         with suppress(subprocess.TimeoutExpired):
             process.wait(_OTHERS_SECONDS)
     code = process.poll()

@@ -161,7 +161,7 @@ def _forecast(
     run_seconds = max(started, 0.0) + _TIMED_SECONDS
     forecast = Forecast(
         left=arms.until - time.monotonic(),
-        in_turns=[one.name for one in in_turns],
+        in_turns=[in_turn.name for in_turn in in_turns],
         in_turns_seconds=run_seconds + seconds_needed(len(in_turns), step_ms),
         alone=[name for name in names if arms.candidates[name] not in in_turns],
         run_seconds=run_seconds,
@@ -225,10 +225,10 @@ def _stepping(
 ) -> list[ProcessAnswer]:
     """The processes that go through the loop of the steps."""
     found = []
-    for one in watched.answers:
-        places = {loop.place for loop in one.loops}
+    for answer in watched.answers:
+        places = {loop.place for loop in answer.loops}
         if plan.loop in places:
-            found.append(one)
+            found.append(answer)
     return found
 
 
@@ -248,7 +248,7 @@ def _plan(watched: TrialRun, wanted: TrialRequest) -> StepPlan:
         )
         raise TraceError(name, ended, remedy)
 
-    seen = [loop for one in watched.answers for loop in one.loops]
+    seen = [loop for answer in watched.answers for loop in answer.loops]
     chosen = choose_loop(seen, wanted.step_ms)
     if chosen is None:
         raise TraceError(
@@ -260,7 +260,7 @@ def _plan(watched: TrialRun, wanted: TrialRequest) -> StepPlan:
     return plan_steps(
         chosen,
         _TIMED_SECONDS,
-        all(one.ended for one in watched.answers),
+        all(answer.ended for answer in watched.answers),
     )
 
 

@@ -43,7 +43,7 @@ def from_diff(file: Path) -> Candidate:
             f"{where}: {named} is not there. Run the command where `git apply` would "
             "find it."
         )
-    files = {_below(one, fitting[0]) for one in names}
+    files = {_below(name, fitting[0]) for name in names}
     texts = _applied(
         file,
         files,

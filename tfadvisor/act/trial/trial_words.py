@@ -36,9 +36,9 @@ def summary_of(
 ) -> tuple[str, str]:
     """(outcome, one sentence)."""
     winners = [
-        (one.ratio.estimate, one.name, one.ratio)
-        for one in arms
-        if one.outcome == BETTER and one.ratio is not None
+        (arm.ratio.estimate, arm.name, arm.ratio)
+        for arm in arms
+        if arm.outcome == BETTER and arm.ratio is not None
     ]
     if winners:
         _, name, ratio = min(
@@ -47,7 +47,7 @@ def summary_of(
         )
         return WINNER, f"{name}: {gain(ratio)}."
 
-    undecided = [one for one in arms if one.outcome == OPEN]
+    undecided = [arm for arm in arms if arm.outcome == OPEN]
     if undecided:
         return CANNOT_TELL, _cannot_tell(undecided, complete)
     return NONE_BETTER, "No candidate is better than the program as it is."
@@ -68,7 +68,7 @@ def _cannot_tell(
 
 
 def _names(arms: Sequence[Arm]) -> str:
-    shown = ", ".join(one.name for one in arms[:_MOST_NAMES])
+    shown = ", ".join(arm.name for arm in arms[:_MOST_NAMES])
     others = len(arms) - _MOST_NAMES
     return f"{shown} and {others} more" if others > 0 else shown
 

@@ -168,8 +168,8 @@ def timed_of(
     fewest: int,
 ) -> Timed:
     """What a run gave. fewest: steps below which a process gave no step time."""
-    samples = [one.sample for one in run.answers if one.sample is not None]
-    samples = [one for one in samples if one.steps >= fewest]
+    samples = [answer.sample for answer in run.answers if answer.sample is not None]
+    samples = [sample for sample in samples if sample.steps >= fewest]
     if not samples:
         steps = 0 if run.code or run.late else run.steps
         why = why_no_sample(run, plan)
@@ -181,14 +181,14 @@ def timed_of(
             steps,
         )
 
-    made = min(one.steps for one in samples)
+    made = min(sample.steps for sample in samples)
     return Timed(
-        step_ms=max(one.step_ms for one in samples),
+        step_ms=max(sample.step_ms for sample in samples),
         why="",
         seconds=run.seconds,
         answers=run.answers,
         made=made if made < plan.count else None,
-        between=max(one.between_share for one in samples),
+        between=max(sample.between_share for sample in samples),
     )
 
 

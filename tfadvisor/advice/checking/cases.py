@@ -88,8 +88,8 @@ def _failures_of(
 ) -> Iterator[str]:
     if rule.id != file.stem:
         yield f"{file}: the file must be called {rule.id}.yaml, like the rule"
-    for one in shortcomings(rule):
-        yield f"{file}: {one}"
+    for shortcoming in shortcomings(rule):
+        yield f"{file}: {shortcoming}"
     yield from missing_kinds(rule, cases)
     for case in cases:
         failure = run_case(rule, case)

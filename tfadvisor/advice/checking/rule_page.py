@@ -38,7 +38,8 @@ def rule_page(rule: Rule, heading: str = "###") -> str:
         lines += [*_fix_lines(fix), ""]
     if rule.codemods:
         named = ", ".join(
-            f"`{one.name}` ({one.sure}, check: {one.check})" for one in rule.codemods
+            f"`{codemod.name}` ({codemod.sure}, check: {codemod.check})"
+            for codemod in rule.codemods
         )
         lines += [f"`tfadvisor fix` tries {named}.", ""]
     lines.append(

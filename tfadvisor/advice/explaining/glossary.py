@@ -50,8 +50,13 @@ def _paragraph(meaning: str) -> tuple[Paragraph, ...]:
 
 def classes(rules: Sequence[Rule]) -> Iterator[Known]:
     """Every class of time."""
-    for one in TimeClass:
-        yield Known((one.label,), CLASS, one.meaning, partial(_about_class, one, rules))
+    for time_class in TimeClass:
+        yield Known(
+            (time_class.label,),
+            CLASS,
+            time_class.meaning,
+            partial(_about_class, time_class, rules),
+        )
 
 
 def _about_class(one: TimeClass, rules: Sequence[Rule]) -> tuple[Paragraph, ...]:

@@ -36,7 +36,7 @@ class Danger(msgspec.Struct, frozen=True):
             return False
 
     def _lower_values(self) -> list[str]:
-        return [one.lower() for one in self.values or ()]
+        return [value.lower() for value in self.values or ()]
 
 
 class Rename(msgspec.Struct, frozen=True):

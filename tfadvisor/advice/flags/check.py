@@ -55,7 +55,7 @@ class JudgedSetting(msgspec.Struct, frozen=True):
     @property
     def level(self) -> str:
         """The worst of its remarks, "ok" without any."""
-        found = {one.level for one in self.remarks}
+        found = {remark.level for remark in self.remarks}
         for level in LEVELS:
             if level in found:
                 return level
@@ -76,12 +76,12 @@ class CheckedFlags(msgspec.Struct, frozen=True):
     def has(self, level: str) -> bool:
         """Whether any remark is at least that bad."""
         bad = LEVELS[: LEVELS.index(level) + 1]
-        return any(one.level in bad for one in self.all_remarks())
+        return any(remark.level in bad for remark in self.all_remarks())
 
     def all_remarks(self) -> list[Remark]:
         """About single settings and about several."""
         return [
-            *(one for judged in self.settings for one in judged.remarks),
+            *(remark for judged in self.settings for remark in judged.remarks),
             *self.together,
         ]
 
@@ -102,10 +102,10 @@ def check(
     table = recording().table("XLA_FLAGS", library)
     chosen = choose(table.title, asked, table.versions)
 
-    settings = [_in_its_variable(one) for one in given.settings]
+    settings = [_in_its_variable(setting) for setting in given.settings]
     version = jaxlib_of(jaxlib)
     judged = _judge(settings, table, chosen.version, version)
-    has_flags = any(one.variable == "XLA_FLAGS" for one in settings)
+    has_flags = any(setting.variable == "XLA_FLAGS" for setting in settings)
     return CheckedFlags(
         library=table.title,
         version=chosen.version,
@@ -132,12 +132,12 @@ def _judge(
 ) -> list[JudgedSetting]:
     suggestions = Suggestions(table, version)
     judged = []
-    for one in settings:
-        if one.is_flag:
-            about, remarks = check_flag(one, table, version, suggestions)
+    for setting in settings:
+        if setting.is_flag:
+            about, remarks = check_flag(setting, table, version, suggestions)
         else:
-            about, remarks = check_variable(one, jaxlib, suggestions)
-        judged.append(JudgedSetting(one, about, tuple(remarks)))
+            about, remarks = check_variable(setting, jaxlib, suggestions)
+        judged.append(JudgedSetting(setting, about, tuple(remarks)))
     return judged
 
 
@@ -285,9 +285,9 @@ def _renamed_flag(
     if name_then == setting.name:
         return None
     source = ""
-    for one in advice().renames:
-        if setting.name in (one.old, one.new):
-            source = one.source
+    for rename in advice().renames:
+        if setting.name in (rename.old, rename.new):
+            source = rename.source
             break
     return Remark(
         kind="renamed",
@@ -452,8 +452,8 @@ def _harmful(passes: str) -> list[Pass]:
     classes.
     """
     given = {
-        re.split(r"[^\w-]", one.strip(), maxsplit=1)[0].lower()
-        for one in passes.split(",")
+        re.split(r"[^\w-]", part.strip(), maxsplit=1)[0].lower()
+        for part in passes.split(",")
     }
     return [one for one in advice().passes if given & {one.title.lower(), *one.names}]
 
@@ -531,9 +531,9 @@ def _about_variables_value(
             text="already the default",
             source=variable.source,
         )
-    for one in variable.dangers:
-        if one.holds(value):
-            yield about_value(one.level, one.text, one.source)
+    for danger in variable.dangers:
+        if danger.holds(value):
+            yield about_value(danger.level, danger.text, danger.source)
 
 
 def _names(
@@ -592,12 +592,12 @@ def _combined(settings: Iterable[Setting], version: str) -> tuple[Remark, ...]:
     """What is wrong with settings together, of which the last of each name counts.
     version: of jaxlib.
     """
-    given = {one.name: one.value for one in settings}
+    given = {setting.name: setting.value for setting in settings}
     found: list[Remark] = []
-    for one in advice().conflicts:
-        is_over = one.up_to and is_newer(version, one.up_to)
-        if not is_over and _all_hold(one.tests, given):
-            found.append(one.remark)
+    for conflict in advice().conflicts:
+        is_over = conflict.up_to and is_newer(version, conflict.up_to)
+        if not is_over and _all_hold(conflict.tests, given):
+            found.append(conflict.remark)
     return tuple(dict.fromkeys(found))
 
 

@@ -35,11 +35,11 @@ def lines(checked: CheckedFlags) -> Iterator[Line]:
     judged = checked.note or f"judged by {checked.library} {checked.version}"
     yield Line(f"XLA's flags are {judged}.", quiet=True)
     yield Line("", quiet=True)
-    for one in checked.settings:
-        yield Line(one.setting.written, one.level)
-        if not one.remarks and one.about:
-            yield Line(_cut(one.about), indent=2, quiet=True)
-        for remark in one.remarks:
+    for setting in checked.settings:
+        yield Line(setting.setting.written, setting.level)
+        if not setting.remarks and setting.about:
+            yield Line(_cut(setting.about), indent=2, quiet=True)
+        for remark in setting.remarks:
             yield Line(f"{remark.kind}: {remark.text}", indent=2)
             yield from _rest(remark)
     for remark in checked.together:
@@ -64,7 +64,7 @@ def _rest(remark: Remark) -> Iterator[Line]:
 
 
 def _sum(checked: CheckedFlags) -> str:
-    levels = [one.level for one in checked.all_remarks()]
+    levels = [remark.level for remark in checked.all_remarks()]
     number = len(checked.settings)
     settings = counted(str(number), "setting", "settings")
     counts = [counted(str(levels.count(level)), level, f"{level}s") for level in LEVELS]
@@ -80,7 +80,7 @@ def as_data(checked: CheckedFlags) -> dict[str, Any]:
         "library": checked.library,
         "version": checked.version,
         "version_note": checked.note,
-        "settings": [_setting(one) for one in checked.settings],
+        "settings": [_setting(setting) for setting in checked.settings],
         "together": [msgspec.structs.asdict(one) for one in checked.together],
     }
 

@@ -162,8 +162,8 @@ def _fitted_fix(
     env = {name: fitted(one, framework, version) for name, one in fix.env.items()}
     parts = [snippet, *env.values()]
 
-    notes = dict.fromkeys(one.note for one in (do, *parts) if one.note)
-    flags = [one for one in parts if "--" in one.text]
+    notes = dict.fromkeys(part.note for part in (do, *parts) if part.note)
+    flags = [part for part in parts if "--" in part.text]
     changed = replace(
         fix,
         do=do.text,
@@ -173,6 +173,6 @@ def _fitted_fix(
     )
     return _FittedFix(
         changed,
-        [one.refused for one in parts if one.refused],
-        bool(flags) and all(one.changes_nothing for one in flags),
+        [part.refused for part in parts if part.refused],
+        bool(flags) and all(flag.changes_nothing for flag in flags),
     )

@@ -201,7 +201,7 @@ def _replace(
     unread: list[Unread],
 ) -> None:
     """A second assignment takes the place of the first."""
-    before = [one for one in settings if one.variable == variable]
+    before = [setting for setting in settings if setting.variable == variable]
     if before:
         words = " ".join(one.written for one in before)
         unread.append(
@@ -212,7 +212,7 @@ def _replace(
                 harmless=False,
             )
         )
-        settings[:] = [one for one in settings if one.variable != variable]
+        settings[:] = [setting for setting in settings if setting.variable != variable]
 
 
 def _after_flags(words: str, before: str) -> Unread:

@@ -64,7 +64,10 @@ def shared_out(
     """
     if metrics.value(TimeClass.COMPUTE.metric) is None:
         return SharedOut(tuple(judged), ())
-    left = {one.label: metrics.value(one.metric) or 0.0 for one in TimeClass}
+    left = {
+        time_class.label: metrics.value(time_class.metric) or 0.0
+        for time_class in TimeClass
+    }
     in_turn = sorted(
         judged, key=lambda one: proven is not None and one.rule.id not in proven
     )

@@ -221,7 +221,7 @@ def _left_open(cause: Cause, metrics: Metrics, findings: Sequence[Finding]) -> s
     back, or what Python does beside memory from the driver; "" where a finding is about
     it, and of what the devices run.
     """
-    is_known = any(cause.bottleneck in one.claims for one in findings)
+    is_known = any(cause.bottleneck in finding.claims for finding in findings)
     if is_known or cause.bottleneck not in _OF_HOST:
         return ""
     if is_few(metrics):
@@ -281,7 +281,9 @@ def _counted_as_host(cause: Cause) -> str:
 
 def _claimed(findings: Sequence[Finding]) -> list[str]:
     """The classes of time that findings say are worth a change."""
-    worth = [one for one in findings if one.severity.rank >= Severity.MEDIUM.rank]
+    worth = [
+        finding for finding in findings if finding.severity.rank >= Severity.MEDIUM.rank
+    ]
     return sorted({name for one in worth for name in one.claims})
 
 
@@ -359,8 +361,10 @@ def _saves_most(findings: Sequence[Finding]) -> float:
     best = max(findings, key=lambda one: one.saves, default=None)
     if best is None:
         return 0.0
-    rivals = (one for one in findings if one.severity.rank >= best.severity.rank)
-    is_largest = all(one.size <= best.saves for one in rivals)
+    rivals = (
+        finding for finding in findings if finding.severity.rank >= best.severity.rank
+    )
+    is_largest = all(rival.size <= best.saves for rival in rivals)
     return best.saves if is_largest else 0.0
 
 

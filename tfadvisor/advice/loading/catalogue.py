@@ -95,7 +95,7 @@ def codemods_by_rule(extra: Sequence[Path] = ()) -> dict[str, tuple[CodemodRef, 
     for a folder that is not there.
     """
     rules = load_catalogue(extra, preview=True).rules
-    return {one.id: one.codemods for one in rules}
+    return {rule.id: rule.codemods for rule in rules}
 
 
 def checked(marked: Marked) -> Rule:
@@ -253,7 +253,7 @@ def in_its_folder(rule: Rule) -> Rule:
     """The rule. Raises RuleError where its tier is not that of its folder: those of
     families in `preview` are preview.
     """
-    above = [one.name for one in Path(rule.file).parents]
+    above = [parent.name for parent in Path(rule.file).parents]
     if (PREVIEW in above[:2]) == rule.is_preview:
         return rule
     cause = f"must be preview in a folder called {PREVIEW}, and only there"

@@ -43,7 +43,7 @@ class Limit(msgspec.Struct, frozen=True):
     @property
     def words(self) -> str:
         """`at least 5%`, `at least or below 8`."""
-        how = " or ".join(one.replace("_", " ") for one in self.operators)
+        how = " or ".join(operator.replace("_", " ") for operator in self.operators)
         return f"{how} {limit_in_words(self.bound, self.unit)}"
 
 
@@ -51,7 +51,9 @@ def limits_of(rule: Rule) -> tuple[Limit, ...]:
     """Every number of a rule's `when`, in the order of their metrics there. Conditions
     of fixes have none.
     """
-    by_metric = listed((one.metric, one) for one in _comparisons(rule.when))
+    by_metric = listed(
+        (comparison.metric, comparison) for comparison in _comparisons(rule.when)
+    )
     found: list[Limit] = []
     for metric, compared in by_metric.items():
         found += _limits_of_metric(metric, compared)

@@ -194,7 +194,7 @@ def _ignored(config: Path | None, rules: Sequence[Path]) -> Mapping[str, str]:
     """
     here = Path.cwd()
     folders = (here, *here.parents)
-    if config is None and not any(_has_configuration(one) for one in folders):
+    if config is None and not any(_has_configuration(folder) for folder in folders):
         return {}
     from tfadvisor.comparison.gate.read_config import ignored_of_project
 

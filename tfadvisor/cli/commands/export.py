@@ -206,7 +206,7 @@ def _print(made: Profile, output: Path, files: int) -> None:
     from tfadvisor.serve import launch_line
 
     line, notes = launch_line(output, made.framework, made.jax_version)
-    executions = sum(one.executions for one in made.costs.values())
+    executions = sum(cost.executions for cost in made.costs.values())
     traces = "1 trace" if files == 1 else f"{files:,} traces"
     write_out(
         f"# {len(made.costs):,} instructions, {executions:,} executions, from "

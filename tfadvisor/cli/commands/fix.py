@@ -249,7 +249,7 @@ def _write(plan: PatchPlan, sources: Sources) -> None:
 
 def _print_diffs(plan: PatchPlan, sources: Sources) -> None:
     """In each file's own encoding, so that the diff can be applied."""
-    files = {one.name: one for one in sources.files}
+    files = {file.name: file for file in sources.files}
     sys.stdout.flush()
     for one in plan.patched:
         if one.text:

@@ -41,7 +41,7 @@ class _TakesFlags(Command):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """What begins with a blank is never taken for an option."""
-        options = {flag for one in self.get_params(ctx) for flag in one.opts}
+        options = {flag for param in self.get_params(ctx) for flag in param.opts}
         given = [
             f" {one}"
             if one != "--"
@@ -150,11 +150,11 @@ def _laid_out(lines: Iterable[Line]) -> str:
     many lines as it needs.
     """
     page = TextPage(screen_of(sys.stdout))
-    for one in lines:
-        indent = _LABEL + one.indent if one.label or one.indent else 0
+    for line in lines:
+        indent = _LABEL + line.indent if line.label or line.indent else 0
         page.hanging(
-            (one.label, _STYLES.get(one.label, "")),
-            (one_line(one.text), DIM if one.quiet else ""),
+            (line.label, _STYLES.get(line.label, "")),
+            (one_line(line.text), DIM if line.quiet else ""),
             indent,
         )
     return page.text()

@@ -161,7 +161,7 @@ def _runs(folders: Sequence[Path], finding: Finding) -> RunsFound:
     """Raises TraceError for a folder that holds none."""
     from tfadvisor.fleet import HowToRead, Labels, find_tasks
 
-    rules = [one.absolute() if one.is_dir() else one for one in finding.rules or ()]
+    rules = [rule.absolute() if rule.is_dir() else rule for rule in finding.rules or ()]
     how = HowToRead(tuple(map(str, rules)), tuple(finding.disable or ()))
     return find_tasks(folders, Labels(finding.labels), how)
 

@@ -106,7 +106,7 @@ def bar_title(run: Snapshot) -> str:
     ]
     head += [f"commit {run.origin.commit[:9]}"] if run.origin.commit else []
     note = [f"level {run.level}: {run.note}"] if run.note else []
-    return "\n".join(one_line(one) for one in (*head, *classes, *note))
+    return "\n".join(one_line(class_) for class_ in (*head, *classes, *note))
 
 
 def _level(run: Snapshot, x: float) -> str:

@@ -245,10 +245,10 @@ def _errors(side: Side) -> dict[str, float]:
     found = {}
     if side.median_error_ms is not None:
         found["step_time_ms"] = side.median_error_ms
-    for one in TimeClass:
-        error = side.class_error_ms.get(one.label)
-        if error is not None and one.metric in side.metrics:
-            found[one.metric] = error / side.mean_ms
+    for time_class in TimeClass:
+        error = side.class_error_ms.get(time_class.label)
+        if error is not None and time_class.metric in side.metrics:
+            found[time_class.metric] = error / side.mean_ms
     return found
 
 

@@ -71,10 +71,13 @@ def accept(
     more where they lie.
     """
     added, _ = add(
-        folder, [replace(one, note=note) for one in snapshots], keep, next_level=True
+        folder,
+        [replace(snapshot, note=note) for snapshot in snapshots],
+        keep,
+        next_level=True,
     )
-    for one in snapshots:
-        _pending_file(folder, one).unlink(missing_ok=True)
+    for snapshot in snapshots:
+        _pending_file(folder, snapshot).unlink(missing_ok=True)
     return added
 
 

@@ -92,8 +92,12 @@ def entry(kept: Kept) -> dict[str, object]:
         "step_time_ms": side.median_ms,
         "steps": side.steps,
         "findings": [
-            {"rule_id": one.rule_id, "severity": one.severity, "place": one.place}
-            for one in side.findings
+            {
+                "rule_id": finding.rule_id,
+                "severity": finding.severity,
+                "place": finding.place,
+            }
+            for finding in side.findings
         ],
         "fingerprint": snapshot.fingerprint,
     }

@@ -343,7 +343,7 @@ def _is_new(
 
 def _has(run: Snapshot, found: KnownFinding, alike: Collection[str] = ()) -> bool:
     """Whether a run has a finding of the same cause."""
-    return any(found.same_cause(one, alike) for one in run.side.findings)
+    return any(found.same_cause(finding, alike) for finding in run.side.findings)
 
 
 def _moved_of(
@@ -375,7 +375,7 @@ def _moved(
     the spreads believed beforehand count.
     """
     runs = tuple(run for run in baseline.runs if metric in run.side.metrics)
-    new = [one for one in candidates if metric in one.side.metrics]
+    new = [candidate for candidate in candidates if metric in candidate.side.metrics]
     if not runs or not new:
         return None
 

@@ -33,7 +33,7 @@ _OF_EXACT = 0.1
 _OPS = "kernels_per_step"
 _DISPATCHES = "dispatches_per_step"
 _METRICS_OF_CALLS = frozenset(
-    one.metric for one in TimeClass if one.label in NEED_CALLS
+    time_class.metric for time_class in TimeClass if time_class.label in NEED_CALLS
 )
 
 
@@ -111,7 +111,7 @@ def _absent(
     """The check of a metric that a side lacks; None when both have it."""
     name = asked.metric
     in_base = any(name in run.side.metrics for run in baseline.present())
-    if any(name not in one.side.metrics for one in candidates):
+    if any(name not in candidate.side.metrics for candidate in candidates):
         outcome = Outcome.CANNOT_TELL if in_base else Outcome.NOT_APPLICABLE
         return _no_check(asked, outcome, _reason(name, reports))
     if not in_base:
@@ -133,7 +133,7 @@ def _reason(metric: str, reports: Sequence[Report]) -> str:
 
 
 def _too_few_steps(asked: Relative, candidates: Sequence[Snapshot]) -> Check | None:
-    if all(STEP_TIME in one.errors for one in candidates):
+    if all(STEP_TIME in candidate.errors for candidate in candidates):
         return None
     why = "fewer than three steps count, which is too few to measure it"
     return _no_check(asked, Outcome.CANNOT_TELL, why)

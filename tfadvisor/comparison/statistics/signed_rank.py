@@ -26,11 +26,11 @@ def p_above(differences: Sequence[float]) -> float:
     normal approximation.
     """
     n = len(differences)
-    sizes = sorted(abs(one) for one in differences)
+    sizes = sorted(abs(difference) for difference in differences)
     doubled = 0.0
-    for one in differences:
-        counts = 0.5 if one == 0 else float(one > 0)
-        doubled += counts * _doubled_rank(sizes, one)
+    for difference in differences:
+        counts = 0.5 if difference == 0 else float(difference > 0)
+        doubled += counts * _doubled_rank(sizes, difference)
 
     ranks = int(doubled // 2)
     if n > _EXACT_UP_TO:

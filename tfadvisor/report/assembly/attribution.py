@@ -80,8 +80,8 @@ def attribution(
     for kind, named in named_time(run, shares, source).items():
         share = shares[kind]
         parts = tuple(
-            _with_cause(one, causes.get((kind, one.activity)))
-            for one in _activities(named, share, step_ms)
+            _with_cause(activity, causes.get((kind, activity.activity)))
+            for activity in _activities(named, share, step_ms)
         )
         found.append(ClassTime(kind.label, share, share * step_ms, parts))
     found.sort(key=lambda one: -one.fraction)
@@ -270,11 +270,11 @@ def _largest(
     by_name.pop("", None)
     groups = []
     for name, members in by_name.items():
-        fraction = math.fsum(one.fraction for one in members)
+        fraction = math.fsum(member.fraction for member in members)
         groups.append(_Group(name, members, fraction))
     groups.sort(key=lambda one: -one.fraction)
 
-    largest = [one for one in groups[:_MOST] if one.fraction >= _LEAST]
+    largest = [group for group in groups[:_MOST] if group.fraction >= _LEAST]
     in_them = math.fsum(one.fraction for one in largest)
     return largest, whole - in_them
 

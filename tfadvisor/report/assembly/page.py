@@ -120,15 +120,15 @@ def _calls(run: RunSummary) -> tuple[CallRow, ...]:
     rows = []
     for host in counted_hosts(run):
         steps = max(int(host.steps.steady().sum()), 1)
-        for one in host.evidence.frames:
+        for frame in host.evidence.frames:
             rows.append(
                 CallRow(
                     host.host,
-                    one.place(),
-                    one.inner,
-                    one.calls / steps if one.calls else None,
-                    one.host_ps / steps / PS_PER_MS,
-                    one.input_ps / steps / PS_PER_MS,
+                    frame.place(),
+                    frame.inner,
+                    frame.calls / steps if frame.calls else None,
+                    frame.host_ps / steps / PS_PER_MS,
+                    frame.input_ps / steps / PS_PER_MS,
                 )
             )
     return tuple(rows)
@@ -189,7 +189,7 @@ def drawn_step(
         index=picture.index,
         at_ns=at_ns,
         span_ns=picture.span_ps // _PS_PER_NS,
-        lanes=tuple(_lane(one) for one in picture.lanes),
+        lanes=tuple(_lane(lane) for lane in picture.lanes),
         lane=rows.lane.astype(np.int64),
         depth=rows.depth.astype(np.int64),
         start=start,
@@ -216,7 +216,7 @@ def _lane(one: Lane) -> LaneInfo:
 
 def _names(picture: StepPicture) -> Iterator[str]:
     rows = picture.rows
-    is_stream = np.array([one.role == "stream" for one in picture.lanes], np.bool_)
+    is_stream = np.array([lane.role == "stream" for lane in picture.lanes], np.bool_)
     on_device = is_stream[rows.lane]
     # their launches on the host bear the same names
     kernels = set(np.unique(rows.name[on_device]).tolist())

@@ -82,23 +82,26 @@ def excerpt_rows(run: RunSummary) -> tuple[ExcerptRow, ...]:
     found: dict[tuple[str, str, str], ExcerptRow] = {}
     for host in run.hosts:
         ops = host.excerpts.ops if host.excerpts is not None else ()
-        for one in ops:
-            key = one.op, one.kernel, one.module
+        for op in ops:
+            key = op.op, op.kernel, op.module
             found.setdefault(
                 key,
                 ExcerptRow(
                     *key,
-                    one.shown.text,
-                    _in_lines(one.shown.operands),
-                    _in_lines(one.shown.users),
-                    one.shown.more,
+                    op.shown.text,
+                    _in_lines(op.shown.operands),
+                    _in_lines(op.shown.users),
+                    op.shown.more,
                 ),
             )
     return tuple(found.values())
 
 
 def _in_lines(instructions: Iterable[Neighbour]) -> tuple[str, ...]:
-    return tuple(f"{one.name}\n{one.opcode}\n{one.shape}" for one in instructions)
+    return tuple(
+        f"{instruction.name}\n{instruction.opcode}\n{instruction.shape}"
+        for instruction in instructions
+    )
 
 
 def memory_infos(run: RunSummary) -> tuple[MemoryInfo, ...]:
@@ -143,9 +146,9 @@ def program_memories(run: RunSummary) -> tuple[ProgramMemoryInfo, ...]:
     found: dict[str, ProgramMemoryInfo] = {}
     for host in run.hosts:
         programs = host.excerpts.memory if host.excerpts is not None else ()
-        for one in programs:
-            if one.program not in found:
-                found[one.program] = _program_memory(one)
+        for program in programs:
+            if program.program not in found:
+                found[program.program] = _program_memory(program)
     ordered = sorted(found.values(), key=lambda one: -one.bytes)
     return tuple(ordered)
 

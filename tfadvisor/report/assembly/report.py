@@ -119,7 +119,11 @@ def _verdict(
 ) -> Verdict:
     """It rests on what the trace shows, and on no question."""
     findings = ranking.findings
-    in_steps = [one for one in findings if one.bears_verdict and not one.is_outside]
+    in_steps = [
+        finding
+        for finding in findings
+        if finding.bears_verdict and not finding.is_outside
+    ]
     largest = _asked(findings) or _twice(metrics) or _largest(run, breakdown["compute"])
     seen = Seen(_idle_in(attributed), largest)
     of_steps = verdict_of(cause, breakdown, metrics, in_steps, seen)
@@ -127,10 +131,10 @@ def _verdict(
 
 
 def _about_the_capture(findings: Sequence[Finding]) -> Iterator[CaptureNote]:
-    for one in findings:
-        if one.category == "capture" and one.fixes:
-            fix = one.fixes[0]
-            yield CaptureNote(one.rule_id, one.summary, fix.do, fix.snippet)
+    for finding in findings:
+        if finding.category == "capture" and finding.fixes:
+            fix = finding.fixes[0]
+            yield CaptureNote(finding.rule_id, finding.summary, fix.do, fix.snippet)
 
 
 def _passed(fired: Fired) -> Iterator[Passed]:
@@ -192,21 +196,20 @@ def _asked(findings: Sequence[Finding]) -> str | None:
     """The first question about much of what is computed, and its line: it is not a
     claim, so no verdict rests on it.
     """
-    for one in findings:
+    for finding in findings:
         places = [
             f"{place.file}:{place.line}"
-            for place in one.locations
+            for place in finding.locations
             if place.line is not None
         ]
         if (
-            one.is_question
-            and one.category == "compute"
-            and (one.takes or 0.0) >= _WORTH_A_LOOK
+            finding.is_question
+            and finding.category == "compute"
+            and (finding.takes or 0.0) >= _WORTH_A_LOOK
             and places
         ):
-            return (
-                f"worth checking: {one.title[0].lower()}{one.title[1:]} ({places[0]})"
-            )
+            title = f"{finding.title[0].lower()}{finding.title[1:]}"
+            return f"worth checking: {title} ({places[0]})"
     return None
 
 
@@ -248,7 +251,7 @@ def breakdown_of(run: RunSummary) -> dict[str, float]:
     try:
         shares = class_shares(run)
     except MetricAbsent:
-        return {one.label: 0.0 for one in TimeClass}
+        return {time_class.label: 0.0 for time_class in TimeClass}
     return {one.label: share for one, share in shares.items()}
 
 

@@ -204,9 +204,9 @@ def _op(
 def machine_infos(run: RunSummary) -> tuple[MachineInfo, ...]:
     """Of the hosts whose counters can be used."""
     machines = []
-    for one in run.counters:
-        if one.counted is not None:
-            machines.append(_machine(one.host, one.counted))
+    for counter in run.counters:
+        if counter.counted is not None:
+            machines.append(_machine(counter.host, counter.counted))
     return tuple(machines)
 
 

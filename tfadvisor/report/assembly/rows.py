@@ -223,9 +223,9 @@ def _device(
 def _mean_ms(time: Int64Array) -> dict[str, float]:
     """Of each class. time: a row a step, ps."""
     found = {}
-    for one in TimeClass:
-        mean = time[:, one].mean() if len(time) else 0.0
-        found[one.label] = float(mean) / PS_PER_MS
+    for time_class in TimeClass:
+        mean = time[:, time_class].mean() if len(time) else 0.0
+        found[time_class.label] = float(mean) / PS_PER_MS
     return found
 
 

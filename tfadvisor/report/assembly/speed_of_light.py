@@ -42,7 +42,7 @@ def speed_of_light(
     except MetricAbsent as absent:
         return None, str(absent)
     gaps = [*_of_ops(run, bounded, step_ms), *_of_classes(attributed)]
-    shown = sorted((one for one in gaps if one.ms > _NOTHING), key=lambda one: -one.ms)
+    shown = sorted((gap for gap in gaps if gap.ms > _NOTHING), key=lambda one: -one.ms)
     return SpeedOfLight(bounded.least, bounded.least * step_ms, tuple(shown)), ""
 
 
@@ -51,12 +51,12 @@ def _of_ops(
     bounded: BoundedOps,
     step_ms: float,
 ) -> Iterator[LimitGap]:
-    by_kind = listed((one.kind, one) for one in bounded.ops)
+    by_kind = listed((op.kind, op) for op in bounded.ops)
     by_kind.setdefault(WorkKind.UNKNOWN, [])
     for kind, ops in by_kind.items():
         rest = bounded.rest if kind is WorkKind.UNKNOWN else 0.0
-        takes = math.fsum(one.fraction for one in ops) + rest
-        least = math.fsum(one.least for one in ops)
+        takes = math.fsum(op.fraction for op in ops) + rest
+        least = math.fsum(op.least for op in ops)
         limit = _limit(ops)
         reached = least / takes if limit is not None and takes else None
         yield LimitGap(
@@ -71,7 +71,7 @@ def _of_ops(
 
 def _limit(ops: Sequence[BoundedOp]) -> str | None:
     """What most of them wait for at best."""
-    known = [(one.fraction, one.bound) for one in ops if one.bound is not None]
+    known = [(op.fraction, op.bound) for op in ops if op.bound is not None]
     if not known:
         return None
     moving = math.fsum(share * bound.moving for share, bound in known)

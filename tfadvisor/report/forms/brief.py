@@ -67,10 +67,10 @@ def _head(report: Report) -> list[str]:
         f"steps: {_cut(steps_line(report))}",
         f"step time: {', '.join(classes)}",
     ]
-    for one in time_lines(report, _ACTIVITIES):
-        words = fitted(one.words, _LONGEST_ACTIVITY)
-        lines.append(f"  {one.share} {one.kind}: {words}")
-        for source in one.source:
+    for time_line in time_lines(report, _ACTIVITIES):
+        words = fitted(time_line.words, _LONGEST_ACTIVITY)
+        lines.append(f"  {time_line.share} {time_line.kind}: {words}")
+        for source in time_line.source:
             lines.append(f"    {source.number}: {cut(source.text, _LONGEST_ACTIVITY)}")
     for few in few_lines(report, 1):
         words = fitted(few.words, _LONGEST_ACTIVITY)
@@ -165,7 +165,9 @@ def _plan(report: Report) -> list[str]:
     """`plan: RULE 20–40%, then RULE 3–5% of step time`; nothing where one change is all
     there is.
     """
-    steps = [f"{one.rule_id} {one.saves}" for one in plan_lines(report)][:_PLANNED]
+    steps = [
+        f"{plan_line.rule_id} {plan_line.saves}" for plan_line in plan_lines(report)
+    ][:_PLANNED]
     return [f"plan: {', then '.join(steps)}"] if len(steps) > 1 else []
 
 

@@ -56,7 +56,7 @@ def encode_pages(
         "format": FORMAT,
         "trace_viewer": trace_viewer,
         "runs": [_page(page) for page in pages],
-        "comparisons": [_short(_fields(one)) for one in comparisons],
+        "comparisons": [_short(_fields(comparison)) for comparison in comparisons],
     }
     text = json.dumps(
         data,
@@ -109,7 +109,7 @@ def _page(page: PageData) -> dict[str, Any]:
     found["drawn"] = [_drawn(one) for one in page.drawn]
     found["more"] = _packed([_drawn(one) for one in page.more])
     found["about"] = about_lines(report)
-    found["plan"] = [_fields(one) for one in plan_lines(report)]
+    found["plan"] = [_fields(plan_line) for plan_line in plan_lines(report)]
     found["plan_end"] = plan_end(report)
     found["bar_note"] = bar_note(report)
     found["short_names"] = _short_names(_names(page))
@@ -131,8 +131,8 @@ def _step_shares(steps: Sequence[StepInfo]) -> dict[str, list[int]]:
     if not steps:
         return {}
     shares = {}
-    for one in TIME_CLASSES:
-        shares[one] = [round(step.breakdown[one] * 1e5) for step in steps]
+    for time_class in TIME_CLASSES:
+        shares[time_class] = [round(step.breakdown[time_class] * 1e5) for step in steps]
     return shares
 
 

@@ -122,5 +122,5 @@ def _sections(parts: Sequence[str]) -> tuple[list[str], list[str]]:
             sections[-1].append(part)
         else:
             head.append(part)
-    whole = ["\n".join(["<section>", *one, "</section>"]) for one in sections]
+    whole = ["\n".join(["<section>", *section, "</section>"]) for section in sections]
     return head, whole

@@ -89,11 +89,11 @@ def _run(report: Report) -> list[str]:
     lines = [f"### {RUN}", "", in_markdown(f"{run_words(report)}."), ""]
     lines += [in_markdown(f"{before}."), ""] if before else []
     lines += ["| part | share | time | turns | where |", "|---|---:|---:|---:|---|"]
-    for one in rows:
-        indent = "&nbsp;&nbsp;" * one.depth
-        what, where = in_markdown(one.what), in_markdown(one.where)
+    for row in rows:
+        indent = "&nbsp;&nbsp;" * row.depth
+        what, where = in_markdown(row.what), in_markdown(row.where)
         lines.append(
-            f"| {indent}{what} | {one.share} | {one.time} | {one.turns} | {where} |"
+            f"| {indent}{what} | {row.share} | {row.time} | {row.turns} | {where} |"
         )
     return [*lines, ""]
 
@@ -152,10 +152,10 @@ def _light(report: Report) -> list[str]:
         "| what | takes | above the least | reaches | where |",
         "|---|---:|---:|---|---|",
     ]
-    for one in rows:
-        where = in_markdown(one.where)
+    for row in rows:
+        where = in_markdown(row.where)
         lines.append(
-            f"| {one.what} | {one.takes} | {one.above} | {one.reached} | {where} |"
+            f"| {row.what} | {row.takes} | {row.above} | {row.reached} | {where} |"
         )
     return [*lines, ""]
 

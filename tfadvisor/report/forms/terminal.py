@@ -71,7 +71,7 @@ _NAMED = 12
 """Names that share a reason and are listed; of more their number."""
 _MARGIN = 3
 
-_CLASSES = {one.label: one for one in TimeClass}
+_CLASSES = {time_class.label: time_class for time_class in TimeClass}
 _SEVERITY_STYLE = {
     Severity.CRITICAL: "bold bright_white on red",
     Severity.HIGH: "bold red",
@@ -152,8 +152,14 @@ def _head(page: TextPage, report: Report, details: bool) -> None:
 
 def _run(page: TextPage, report: Report) -> None:
     rows = [
-        (one.share, one.time, one.turns, f"{'  ' * one.depth}{one.what}", one.where)
-        for one in run_rows(report)
+        (
+            run_row.share,
+            run_row.time,
+            run_row.turns,
+            f"{'  ' * run_row.depth}{run_row.what}",
+            run_row.where,
+        )
+        for run_row in run_rows(report)
     ]
     if rows:
         page.table(
@@ -210,12 +216,12 @@ def _most_of_the_step(page: TextPage, report: Report) -> None:
         return
 
     page.line(("Where the step goes", TITLE))
-    for one in lines:
-        label = f"  {one.share:>4}  {one.time:>8}  {one.kind:<10} "
-        page.line(label, fitted(one.words, page.width - len(label)))
-        if one.cause:
-            page.line(" " * len(label), (cut(one.cause, page.width - len(label)), DIM))
-        for source in one.source:
+    for line in lines:
+        label = f"  {line.share:>4}  {line.time:>8}  {line.kind:<10} "
+        page.line(label, fitted(line.words, page.width - len(label)))
+        if line.cause:
+            page.line(" " * len(label), (cut(line.cause, page.width - len(label)), DIM))
+        for source in line.source:
             words = f"{source.number:>4} │ {source.text}"
             page.line(" " * len(label), (cut(words, page.width - len(label)), "cyan"))
     page.line()
@@ -258,13 +264,13 @@ def _whole_tree(page: TextPage, report: Report) -> None:
                 _with_place(activity),
                 "",
             )
-            for one in activity.parts:
+            for part in activity.parts:
                 _node(
                     page,
                     2,
-                    one.fraction,
-                    one.ms,
-                    _with_place(one),
+                    part.fraction,
+                    part.ms,
+                    _with_place(part),
                     DIM,
                 )
     page.line()
@@ -292,7 +298,7 @@ def _speed_of_light(page: TextPage, report: Report, details: bool) -> None:
     rows = light_rows(report) if details else ()
     if rows:
         heads = ("what", "takes", "above the least", "reaches", "where")
-        cells = [astuple(one) for one in rows]
+        cells = [astuple(row) for row in rows]
         page.table(f"{LIGHT}, and what is above it", [heads, *cells], left=(0, 3, 4))
 
 

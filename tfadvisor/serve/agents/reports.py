@@ -226,9 +226,9 @@ def _files_of(run: Run) -> Iterator[Path]:
         yield file
         yield file.with_name(_BESIDE)
         try:
-            for one in file.parent.iterdir():
-                if one.name.startswith(f"{host_of(file)}."):
-                    yield one
+            for path in file.parent.iterdir():
+                if path.name.startswith(f"{host_of(file)}."):
+                    yield path
         except OSError:
             continue
 

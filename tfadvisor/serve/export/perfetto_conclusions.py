@@ -157,8 +157,8 @@ class Conclusions:
             number = self._names.number(one.label)
             names.append(np.full(len(time), number, np.int64))
 
-        start = np.concatenate([one.starts for one in classes.values()])
-        end = np.concatenate([one.ends for one in classes.values()])
+        start = np.concatenate([class_.starts for class_ in classes.values()])
+        end = np.concatenate([class_.ends for class_ in classes.values()])
         name = np.concatenate(names)
         found = brackets(start, end)
         self._put(
@@ -191,7 +191,7 @@ class Conclusions:
 
         found = brackets(np.concatenate(starts), np.concatenate(ends))
         name = np.concatenate(names)[found.event]
-        arguments = [text_argument(*one) for one in _words(finding)]
+        arguments = [text_argument(*word) for word in _words(finding)]
         words = b"".join(arguments)
         self._put(
             track,
@@ -414,10 +414,10 @@ def claimed(
     before it has: devices differ in what they do at an instant, and a track shows one
     class at a time."""
     taken = EMPTY
-    for one in TimeClass:
-        if one.label in claims:
-            yield one, difference(classes[one], taken)
-            taken = union_of(taken, classes[one])
+    for time_class in TimeClass:
+        if time_class.label in claims:
+            yield time_class, difference(classes[time_class], taken)
+            taken = union_of(taken, classes[time_class])
 
 
 def longest(instants: Intervals, most: int) -> Intervals:

@@ -225,8 +225,8 @@ def varints(values: Int64Array) -> Rows:
 
 def joined(*parts: Rows) -> Rows:
     """Each row's parts one after the other."""
-    data = [one.data for one in parts]
-    keep = [one.keep for one in parts]
+    data = [part.data for part in parts]
+    keep = [part.keep for part in parts]
     return Rows(np.concatenate(data, axis=1), np.concatenate(keep, axis=1))
 
 

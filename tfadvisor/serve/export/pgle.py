@@ -122,11 +122,13 @@ def aggregate(profiles: Sequence[Costs]) -> Costs:
     """The cost at 90% of the way through those that there are, rounded down; never a
     mean of two. An instruction that some profiles lack is taken from the others.
     """
-    found = listed(one for profile in profiles for one in profile.items())
+    found = listed(item for profile in profiles for item in profile.items())
     return {
         name: InstructionCost(
-            sorted(one.us for one in costs)[int(_PERCENTILE / 100 * (len(costs) - 1))],
-            sum(one.executions for one in costs),
+            sorted(cost.us for cost in costs)[
+                int(_PERCENTILE / 100 * (len(costs) - 1))
+            ],
+            sum(cost.executions for cost in costs),
         )
         for name, costs in sorted(found.items())
     }
@@ -221,10 +223,12 @@ def launch_line(
         accepts(one, version, library)
         for one in (_SCHEDULER, f"{_FILE}={file.absolute()}")
     ]
-    refused = [one for one in answers if one.accepted is False]
+    refused = [answer for answer in answers if answer.accepted is False]
     if refused:
         return "", [f"the profile cannot be used: {refused[0].note}"]
-    known = [f"--{one.name}={one.value}" for one in answers if not one.is_default]
+    known = [
+        f"--{answer.name}={answer.value}" for answer in answers if not answer.is_default
+    ]
     return f"XLA_FLAGS={shlex.quote(' '.join(known))}", [
-        one.note for one in answers[1:] if one.note
+        answer.note for answer in answers[1:] if answer.note
     ]

@@ -55,7 +55,11 @@ def device_lines(trace: HostTrace) -> Int64Array:
     lines = trace.lines
     plane_names = [plane.name for plane in trace.planes]
     kind = next(
-        (one for one in _DEVICES if any(name.startswith(one) for name in plane_names)),
+        (
+            device
+            for device in _DEVICES
+            if any(name.startswith(device) for name in plane_names)
+        ),
         None,
     )
     if kind is None:
@@ -192,7 +196,7 @@ def facts(trace: HostTrace) -> Facts:
 
 def remarks(traces: Sequence[Facts]) -> Iterator[str]:
     """The gravest fault of the traces together; none for a good one."""
-    if not any(one.gpu for one in traces):
+    if not any(trace.gpu for trace in traces):
         yield _NO_GPU
-    elif any(one.graphs for one in traces):
+    elif any(trace.graphs for trace in traces):
         yield _GRAPHS

@@ -306,9 +306,9 @@ def with_unnamed_ops(
         for one in unnamed.call.tolist()
     ]
     names = tuple(dict.fromkeys(programs))
-    name = np.array([names.index(one) for one in programs], np.int32) + np.int32(
-        len(ops.names)
-    )
+    name = np.array(
+        [names.index(program) for program in programs], np.int32
+    ) + np.int32(len(ops.names))
     nothing = np.full(count, -1, np.int32)
     added = {
         "start": unnamed.start,
@@ -324,8 +324,10 @@ def with_unnamed_ops(
     }
     order = np.argsort(np.concatenate([ops.start, unnamed.start]), kind="stable")
     columns: dict[str, Any] = {
-        one: np.concatenate([getattr(ops, one), added.get(one, nothing)])[order]
-        for one in COLUMNS
+        column: np.concatenate([getattr(ops, column), added.get(column, nothing)])[
+            order
+        ]
+        for column in COLUMNS
     }
     return DeviceOps(
         **columns,

@@ -171,7 +171,7 @@ def _proof(
     if not cores and (known := proof_by_copies(threads, devices)):
         return known
     failed = any(map(is_about_gpus, trace.errors))
-    if failed and devices and not any(one.is_active for one in cores):
+    if failed and devices and not any(core.is_active for core in cores):
         return f"the profiler found {devices[0].name}"
     return ""
 
@@ -180,7 +180,7 @@ def proof_by_copies(threads: Threads, devices: Sequence[Device]) -> str:
     """What shows that an accelerator worked of which the trace has copies and nothing
     else, as a clause: the host waits for most of the time. "" when it does not.
     """
-    copying = [one.name for one in devices if len(one.transfer)]
+    copying = [device.name for device in devices if len(device.transfer)]
     if not copying or not len(threads.start):
         return ""
     waits = threads.everywhere(HostClass.WAIT)

@@ -219,9 +219,11 @@ def _program_lines(
 ) -> list[int]:
     lines = true_at(is_in(trace.lines.plane, planes)).tolist()
     return [
-        one
-        for one in lines
-        if questions.holds_programs(trace.planes[planes[0]].name, trace.lines.name[one])
+        line
+        for line in lines
+        if questions.holds_programs(
+            trace.planes[planes[0]].name, trace.lines.name[line]
+        )
     ]
 
 

@@ -73,15 +73,15 @@ class Tpu(DeviceOfPlanes):
         found = []
         trace = recorded.trace
         planes = [trace.planes[one].name for one in trace.lines.plane.tolist()]
-        for one in devices_of_planes(self, recorded):
+        for device in devices_of_planes(self, recorded):
             lines = [
                 n
                 for n, plane in enumerate(planes)
-                if holds_sparse_work(plane, trace.lines.name[n], one.name)
+                if holds_sparse_work(plane, trace.lines.name[n], device.name)
             ]
             found.append(
                 replace(
-                    one,
+                    device,
                     sparse=union_of(*(spans_of(trace, line) for line in lines)),
                 )
             )

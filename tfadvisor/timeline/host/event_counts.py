@@ -25,7 +25,7 @@ def count_events(trace: HostTrace) -> EventCounts:
     """Of all lines and planes."""
     names, planes = trace.names.name, trace.planes
     names_a_call = np.array(list(map(is_frame, names)), np.bool_)
-    is_of_host = np.array([is_host_plane(one.name) for one in planes], np.bool_)
+    is_of_host = np.array([is_host_plane(plane.name) for plane in planes], np.bool_)
 
     line = trace.line_of_event()
     on_host = is_of_host[trace.lines.plane][line]

@@ -368,8 +368,8 @@ def host_costs(
         return union_of(
             *(
                 part
-                for one in devices
-                for part in (one.compute, one.collective, one.transfer)
+                for device in devices
+                for part in (device.compute, device.collective, device.transfer)
             )
         )
 
@@ -390,7 +390,7 @@ def host_costs(
             alone(activity.wait),
             union_of(
                 *classes.values(),
-                *(one.held for one in devices),
+                *(device.held for device in devices),
                 _for_others(threads, steps),
             ),
         ),

@@ -57,7 +57,7 @@ class Multiprocessor(msgspec.Struct, frozen=True):
 
 def _rows(file: str) -> list[list[str]]:
     lines = Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines()[1:]
-    return [[one.strip() for one in line.split("|")] for line in lines]
+    return [[part.strip() for part in line.split("|")] for line in lines]
 
 
 @cache
@@ -107,7 +107,7 @@ def _models() -> Mapping[tuple[str, ...], Model]:
     found = {}
     for name, *numbers, source in _rows("models.txt"):
         bf16, fp8, tf32, fp32, bandwidth, nvlink = (
-            None if one == "-" else float(one) for one in numbers
+            None if number == "-" else float(number) for number in numbers
         )
         found[tuple(name.split())] = Model(
             bf16,
@@ -126,9 +126,9 @@ def known_model(name: str) -> Model | None:
     others.
     """
     words = [
-        one
-        for one in re.split(r"[\s_/-]+|(?<=^tpu)(?=\d)", name.lower())
-        if one and not _SAYS_NOTHING.match(one)
+        part
+        for part in re.split(r"[\s_/-]+|(?<=^tpu)(?=\d)", name.lower())
+        if part and not _SAYS_NOTHING.match(part)
     ]
     if words and words[0] not in _MAKERS:
         words.insert(0, "amd" if words[0].startswith("mi") else "nvidia")

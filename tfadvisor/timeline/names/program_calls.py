@@ -56,8 +56,8 @@ def workload_of(functions: Iterable[str]) -> str:
     """What a program does whose host calls these compiled functions: `inference` where
     one is named for it (`decode_step`) and none of the others for training
     (`train_step`, `update`); else `unknown`."""
-    words = [set(_NO_LETTER.split(one.lower())) for one in functions]
-    infers = [not one.isdisjoint(_INFERS) for one in words]
+    words = [set(_NO_LETTER.split(function.lower())) for function in functions]
+    infers = [not word.isdisjoint(_INFERS) for word in words]
     trains = any(
         not one.isdisjoint(_TRAINS)
         for one, other in zip(words, infers, strict=True)

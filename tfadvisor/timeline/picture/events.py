@@ -250,7 +250,10 @@ def _highest_of_stretches(values: Int64Array) -> Int64Array:
     width = -(-len(values) // _POINTS)
     starts = np.arange(0, len(values), width)
     return np.array(
-        [one + int(np.argmax(values[one : one + width])) for one in starts.tolist()],
+        [
+            start + int(np.argmax(values[start : start + width]))
+            for start in starts.tolist()
+        ],
         np.int64,
     )
 

@@ -40,7 +40,8 @@ def align(hosts: Sequence[HostSummary]) -> Clocks:
     hosts share collectives.
     """
     calls = [
-        max((one.collectives for one in host.devices), key=len, default=None) or None
+        max((device.collectives for device in host.devices), key=len, default=None)
+        or None
         for host in hosts
     ]
     communicating = [index for index, one in enumerate(calls) if one is not None]

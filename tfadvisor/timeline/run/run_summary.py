@@ -46,9 +46,9 @@ class RunSummary(msgspec.Struct, frozen=True, weakref=True):
         """
         told = self.hosts[0].capture
         installed = (
-            one.counted.settings.versions
-            for one in self.counters
-            if one.counted is not None
+            counter.counted.settings.versions
+            for counter in self.counters
+            if counter.counted is not None
         )
         return told.framework_version or next(installed, {}).get(told.framework, "")
 

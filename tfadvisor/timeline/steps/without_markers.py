@@ -71,9 +71,9 @@ def thread_that_takes_most(threads: Threads) -> int:
     it is not the one that dispatches.
     """
     taken = [
-        (len(threads.of(one, HostClass.GET_NEXT)), -one.index)
-        for one in threads.threads
-        if not one.is_pipeline
+        (len(threads.of(thread, HostClass.GET_NEXT)), -thread.index)
+        for thread in threads.threads
+        if not thread.is_pipeline
     ]
     most, index = max(taken, default=(0, 0))
     return -index if most else -1

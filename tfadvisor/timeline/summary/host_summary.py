@@ -225,11 +225,12 @@ def _telling_device(devices: Sequence[DeviceSummary]) -> int:
     """
     known = [
         int(
-            one.ops.total_ps[
-                (one.ops.kind == DeviceClass.COMPUTE.value) & (one.ops.module >= 0)
+            device.ops.total_ps[
+                (device.ops.kind == DeviceClass.COMPUTE.value)
+                & (device.ops.module >= 0)
             ].sum()
         )
-        for one in devices
+        for device in devices
     ]
     most = int(np.argmax(known))
     return most if known[most] > _FAR_MORE * known[0] else 0

@@ -320,7 +320,9 @@ class CalmOps(msgspec.Struct, frozen=True):
 def calm_ops(devices: tuple[Device, ...], steps: Steps) -> CalmOps:
     """Over the devices of a host."""
     found = [
-        _of_device(one.ops, steps) for one in devices if one.kind is DeviceKind.CPU
+        _of_device(device.ops, steps)
+        for device in devices
+        if device.kind is DeviceKind.CPU
     ]
     if found:
         return CalmOps(*(sum(column) for column in zip(*found, strict=True)))

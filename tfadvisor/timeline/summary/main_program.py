@@ -135,13 +135,13 @@ def program_excerpts(
     opened: dict[int, Module] = {}
     users: dict[tuple[int, int], Users] = {}
     size = 0
-    for one in hot.ops[:_MOST_OPS]:
+    for op in hot.ops[:_MOST_OPS]:
         try:
-            program = program_of_row(table, one.rows[0], programs) if one.rows else None
+            program = program_of_row(table, op.rows[0], programs) if op.rows else None
             if program is None:
                 continue
             opened[id(program)] = program
-            instruction = find_instruction(program, one.op or one.kernel)
+            instruction = find_instruction(program, op.op or op.kernel)
             if instruction is None:
                 continue
             part = instruction.computation
@@ -154,7 +154,7 @@ def program_excerpts(
         size += len(text.text)
         if size > _MOST_TEXT:
             break
-        found.append(OpExcerpt(one.op, one.kernel, module_of(one.rows[0]), text))
+        found.append(OpExcerpt(op.op, op.kernel, module_of(op.rows[0]), text))
     memory = [
         _told(program_memory, program, None)
         for program in list(opened.values())[:_MOST_PROGRAMS]

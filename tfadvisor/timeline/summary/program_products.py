@@ -60,7 +60,7 @@ class ProgramProducts(msgspec.Struct, frozen=True):
     @property
     def hidden(self) -> tuple[Multiplied, ...]:
         """The products that these kernels do."""
-        return tuple(one for one in self.products if one.is_hidden)
+        return tuple(product for product in self.products if product.is_hidden)
 
 
 def program_products(table: OpTable, programs: Modules) -> tuple[ProgramProducts, ...]:
@@ -126,7 +126,9 @@ def _of_program(
         runs = _runs_by_kernels(table, kernels, products, named)
     return ProgramProducts(
         module=module,
-        products=tuple(_multiplied(one, named.get(one.name), runs) for one in products),
+        products=tuple(
+            _multiplied(product, named.get(product.name), runs) for product in products
+        ),
         kernels=tuple(table.names[table.name[row]] for row in kernels),
         kernels_ps=sum(int(table.total_ps[row]) for row in kernels),
     )
@@ -139,7 +141,11 @@ def _runs_by_kernels(
     named: Mapping[str, int],
 ) -> int | None:
     """How often the program ran, by the kernels of libraries that bear no op's name."""
-    hidden = [one for one in products if one.is_library and one.name not in named]
+    hidden = [
+        product
+        for product in products
+        if product.is_library and product.name not in named
+    ]
     launches = sum(int(table.count[row]) for row in kernels)
     return _runs(launches, hidden)
 
@@ -168,7 +174,7 @@ def _runs(launches: int, hidden: Sequence[ProductOfRun]) -> int | None:
     the hidden products one by one, as long as the numbers fit.
     """
     times = [one.times for one in hidden]
-    known = [one for one in times if one is not None]
+    known = [time for time in times if time is not None]
     a_run = sum(known)
     if not a_run or len(known) < len(times) or launches % a_run:
         return None

@@ -65,7 +65,7 @@ def prefetch(
 def _lacks_prefetch(program: Program, read: Any) -> bool:
     if not is_pipeline(program, read):
         return False
-    named = [one for one in stages(program, read) if one not in _OPTIONS]
+    named = [stage for stage in stages(program, read) if stage not in _OPTIONS]
     return named[:1] != ["prefetch"]
 
 
@@ -109,7 +109,7 @@ def parallel_calls(
     https://www.tensorflow.org/guide/data_performance#parallelizing_data_transformation
     """
     stages_of = pipeline_calls(program, "map", "interleave")
-    sequential = [one for one in stages_of if _is_sequential(program, one)]
+    sequential = [stage for stage in stages_of if _is_sequential(program, stage)]
     by_pipeline = listed((carrier(program, call), call) for call in sequential)
     return [_in_parallel(program, calls) for calls in by_pipeline.values()]
 

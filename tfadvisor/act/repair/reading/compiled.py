@@ -107,7 +107,7 @@ def traced_functions(program: Program) -> frozenset[Any]:
         if function in found:
             continue
         found.add(function)
-        left += [one for one in walk(function) if isinstance(one, FUNCTIONS)]
+        left += [node for node in walk(function) if isinstance(node, FUNCTIONS)]
         for call in calls_in(function):
             left += functions_named(program, call.func)
     return frozenset(found)
@@ -129,7 +129,7 @@ def _traces(call: Any) -> bool:
 def calls_in(function: Any) -> list[Any]:
     """What its body calls."""
     nodes = walk(function.body)
-    return [one for one in nodes if isinstance(one, ast.Call)]
+    return [node for node in nodes if isinstance(node, ast.Call)]
 
 
 def functions_named(
@@ -247,7 +247,7 @@ def reaches_step(program: Program, function: Any) -> bool:
 def _with_steps(program: Program) -> set[Any]:
     """Functions that take gradients or call something compiled themselves."""
     functions = program.all(*FUNCTIONS)
-    return {one for one in functions if _is_step_itself(program, one)}
+    return {function for function in functions if _is_step_itself(program, function)}
 
 
 def _is_step_itself(program: Program, function: Any) -> bool:
@@ -319,10 +319,10 @@ def _returned(factory: Any) -> list[ast.Call]:
             inner.update(walk(function))
 
     calls = []
-    for one in walk(factory.body):
-        if not isinstance(one, ast.Return) or one in inner:
+    for node in walk(factory.body):
+        if not isinstance(node, ast.Return) or node in inner:
             continue
-        value = one.value
+        value = node.value
         if not isinstance(value, ast.Call) or not compiler_in(value.func):
             return []
         calls.append(value)

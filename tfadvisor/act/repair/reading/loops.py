@@ -62,7 +62,7 @@ def is_step(program: Program, call: Any) -> bool:
     if called(call) in _KERAS_STEPS or is_compiled(program, call.func):
         return True
     functions = functions_named(program, call.func)
-    return any(reaches_step(program, one) for one in functions)
+    return any(reaches_step(program, function) for function in functions)
 
 
 def steps_in(
@@ -102,7 +102,7 @@ def _may_step(program: Program, loop: Any) -> bool:
         return False
     if steps_in(program, loop):
         return True
-    has_loops = any(isinstance(one, LOOPS) for one in walk(loop.body))
+    has_loops = any(isinstance(node, LOOPS) for node in walk(loop.body))
     return not has_loops and bool(_MARKER.search(text_of(loop)))
 
 
@@ -120,7 +120,7 @@ def _runs(
     if owner is None:
         return False
     functions = _functions_called(program, outer)
-    return any(owner in reached(program, one) for one in functions)
+    return any(owner in reached(program, function) for function in functions)
 
 
 def _functions_called(
@@ -173,6 +173,6 @@ def _may_leave(program: Program, statement: Any) -> bool:
     """`if step % 100: continue` above it, or `return`."""
     block = program.block(statement)
     tests = [one for one in block if isinstance(one, ast.If)]
-    above = [one for one in tests if one.lineno < statement.lineno]
+    above = [test for test in tests if test.lineno < statement.lineno]
     leaving = ast.Continue | ast.Return
     return any(isinstance(inner, leaving) for inner in walk(above))

@@ -76,9 +76,9 @@ def _returns(
     """What the functions of the module return that a call may be of."""
     found = []
     for function in functions_named(program, call.func):
-        for one in walk(function.body):
-            if isinstance(one, ast.Return) and one.value is not None:
-                found.append(one.value)
+        for node in walk(function.body):
+            if isinstance(node, ast.Return) and node.value is not None:
+                found.append(node.value)
     return found
 
 
@@ -131,7 +131,7 @@ def stages(
     """
     found: list[str] = []
     for _ in range(_LONGEST):
-        found += [called(one) for one in links_of(node)]
+        found += [called(link) for link in links_of(node)]
         before = _before(program, node)
         if before is None:
             break
@@ -147,7 +147,7 @@ def _before(program: Program, node: Any) -> Any:
         given = _returns(program, root)[:1]
     elif isinstance(root, ast.Name):
         values = assignments(program, root.id)
-        given = [one for one in values if one.lineno < node.lineno]
+        given = [value for value in values if value.lineno < node.lineno]
     return given[-1] if given else None
 
 
@@ -157,8 +157,8 @@ def pipeline_calls(
 ) -> list[Any]:
     """Stages of these names in pipelines."""
     calls = program.calls(*names)
-    methods = [one for one in calls if isinstance(one.func, ast.Attribute)]
-    return [one for one in methods if is_pipeline(program, one.func.value)]
+    methods = [call for call in calls if isinstance(call.func, ast.Attribute)]
+    return [method for method in methods if is_pipeline(program, method.func.value)]
 
 
 def carrier(

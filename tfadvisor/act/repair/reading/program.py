@@ -75,21 +75,21 @@ class Program:
         self.source = source
         self.tree = ast.parse(source)
         self._bytes = source.encode()
-        ends = [one.end() for one in _NEW_LINE.finditer(self._bytes)]
+        ends = [match.end() for match in _NEW_LINE.finditer(self._bytes)]
         self._starts = [0, *ends]
         self._parents: dict[ast.AST, ast.AST] = {}
         placed = []
-        for one in ast.walk(self.tree):
-            self._parents.update(dict.fromkeys(ast.iter_child_nodes(one), one))
-            if hasattr(one, "lineno"):
-                placed.append(one)
+        for node in ast.walk(self.tree):
+            self._parents.update(dict.fromkeys(ast.iter_child_nodes(node), node))
+            if hasattr(node, "lineno"):
+                placed.append(node)
 
         self.nodes = sorted(placed, key=self._order)
         self.answers: dict[Any, Any] = {}
         """What was asked before."""
         functions = self.all(*FUNCTIONS)
         self.functions: dict[str, list[Any]] = listed(
-            (one.name, one) for one in functions
+            (function.name, function) for function in functions
         )
 
     def _order(self, node: Any) -> tuple[int, int]:
@@ -107,7 +107,7 @@ class Program:
     def calls(self, *names: str) -> list[Any]:
         """Calls, of a function or method of these names, or all."""
         calls = self.all(ast.Call)
-        return [one for one in calls if called(one) in names] if names else calls
+        return [call for call in calls if called(call) in names] if names else calls
 
     def lines(self, node: Any) -> tuple[int, int]:
         """First and last line, from 1."""
@@ -359,4 +359,4 @@ def keyword(
 
 def positional(call: ast.Call) -> list[Any]:
     """Arguments without a name and without stars."""
-    return [one for one in call.args if not isinstance(one, ast.Starred)]
+    return [argument for argument in call.args if not isinstance(argument, ast.Starred)]

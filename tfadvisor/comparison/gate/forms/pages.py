@@ -142,8 +142,11 @@ def _cells(check: Check) -> list[str]:
 
 
 def _notes(verdict: GateResult) -> list[str]:
-    notices = [*verdict.notices, *(f"differs: {one}" for one in verdict.differences)]
-    return [f"- {in_markdown(one)}" for one in notices]
+    notices = [
+        *verdict.notices,
+        *(f"differs: {difference}" for difference in verdict.differences),
+    ]
+    return [f"- {in_markdown(notice)}" for notice in notices]
 
 
 def _foot(verdict: GateResult) -> list[str]:
@@ -192,9 +195,15 @@ def as_html(verdict: GateResult) -> str:
             f"<h2>{text(verdict_words(verdict.comparison))}</h2>",
             table(("change", "class", "cause"), causes, (0,)),
         ]
-        parts += [f"<p>{prose(one)}</p>" for one in beside_words(verdict.comparison)]
-    notices = [*verdict.notices, *(f"differs: {one}" for one in verdict.differences)]
-    parts += [f'<p class="dim">{prose(one)}</p>' for one in notices]
+        parts += [
+            f"<p>{prose(beside_word)}</p>"
+            for beside_word in beside_words(verdict.comparison)
+        ]
+    notices = [
+        *verdict.notices,
+        *(f"differs: {difference}" for difference in verdict.differences),
+    ]
+    parts += [f'<p class="dim">{prose(notice)}</p>' for notice in notices]
     return whole_page(f"{NAMES[verdict.outcome]}: {verdict.gated.model}", parts)
 
 

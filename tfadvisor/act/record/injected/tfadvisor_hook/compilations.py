@@ -67,8 +67,10 @@ class Compilations:
                 self._listen_to_jax()
             else:
                 modules = map(sys.modules.get, _TRACES_FUNCTIONS)
-                counters = (getattr(one, _COUNTER, None) for one in modules)
-                self._counter = next(one for one in counters if one is not None)
+                counters = (getattr(module, _COUNTER, None) for module in modules)
+                self._counter = next(
+                    counter for counter in counters if counter is not None
+                )
         except Exception as error:
             sys.stderr.write(
                 f"tfadvisor: compilations of {framework} are not seen: "

@@ -279,7 +279,7 @@ def _predictions(
 
 def _has_few_rows(x: Any) -> bool:
     arrays = x if type(x) in (list, tuple) else [x]
-    shapes = [getattr(one, "shape", None) for one in arrays]
+    shapes = [getattr(array, "shape", None) for array in arrays]
     lengths = {shape[0] if shape else 0 for shape in shapes}
     return len(lengths) == 1 and 0 < max(lengths) <= _FEW_ROWS
 
@@ -500,10 +500,10 @@ class _SomeCallbacks:
     ) -> tuple[list[Any], bool]:
         """(those that are not taken out, whether the progress bar shows)."""
         if any(map(_keeps, callbacks)) and self.parts.takes(CHECKPOINTS, always=True):
-            callbacks = [one for one in callbacks if not _keeps(one)]
+            callbacks = [callback for callback in callbacks if not _keeps(callback)]
         does_more = shows or any(map(_does_more, callbacks))
         if does_more and self.parts.takes(CALLBACKS, always=True):
-            callbacks = [one for one in callbacks if not _does_more(one)]
+            callbacks = [callback for callback in callbacks if not _does_more(callback)]
             shows = False
         return callbacks, shows
 

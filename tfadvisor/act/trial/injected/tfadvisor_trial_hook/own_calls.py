@@ -80,7 +80,7 @@ def with_parts(
     may be the steps, None for all.
     """
     nodes = ast.walk(tree)
-    every = [one for one in nodes if isinstance(one, (ast.For, ast.While))]
+    every = [node for node in nodes if isinstance(node, (ast.For, ast.While))]
     loops = [one for one in every if lines is None or one.lineno in lines]
     if READS in parts.hooked:
         _read_tests(loops)
@@ -302,8 +302,8 @@ class _Loop:
             return _make(BATCHES, [given], given)
 
         given.args = [
-            one if isinstance(one, ast.Starred) else self.batches(one)
-            for one in given.args
+            argument if isinstance(argument, ast.Starred) else self.batches(argument)
+            for argument in given.args
         ]
         return given
 
@@ -316,9 +316,13 @@ class _Loop:
         before.
         """
         call = statement.value
-        data = [not _reads(one) & self.carried for one in call.args]
-        keywords = [one for one in call.keywords if one.arg]
-        named = [one.arg for one in keywords if not _reads(one.value) & self.carried]
+        data = [not _reads(argument) & self.carried for argument in call.args]
+        keywords = [keyword for keyword in call.keywords if keyword.arg]
+        named = [
+            keyword.arg
+            for keyword in keywords
+            if not _reads(keyword.value) & self.carried
+        ]
         for place, one in enumerate(call.args):
             if data[place]:
                 call.args[place] = _given_before(

@@ -79,15 +79,15 @@ def _targets(loop: Any) -> list[str]:
     if not isinstance(loop, ast.For):
         return []
     nodes = ast.walk(loop.target)
-    return [one.id for one in nodes if isinstance(one, ast.Name)]
+    return [node.id for node in nodes if isinstance(node, ast.Name)]
 
 
 def _yields(function: ast.AST) -> bool:
     """Whether it is a generator; functions inside of it do not count."""
-    for one in ast.iter_child_nodes(function):
-        if isinstance(one, (ast.Yield, ast.YieldFrom)):
+    for node in ast.iter_child_nodes(function):
+        if isinstance(node, (ast.Yield, ast.YieldFrom)):
             return True
-        if not isinstance(one, _FUNCTIONS) and _yields(one):
+        if not isinstance(node, _FUNCTIONS) and _yields(node):
             return True
     return False
 
@@ -114,7 +114,7 @@ def _knows_numba(tree: ast.Module) -> bool:
     imported: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            imported += [one.name for one in node.names]
+            imported += [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom):
             imported.append(node.module or "")
     return any(one.split(".")[0] == "numba" for one in imported)

@@ -88,8 +88,8 @@ def _leaves(
     elif type(value) in (list, tuple, dict):
         if depth > 0 and len(value) <= _MOST_ELEMENTS_OF_A_LIST:
             items = value.values() if type(value) is dict else value
-            for one in items:
-                yield from _leaves(one, depth - 1)
+            for item in items:
+                yield from _leaves(item, depth - 1)
     elif _is_model(value):
         yield from value.trainable_variables
     elif depth == _DEPTH and _may_be_a_tree(value):

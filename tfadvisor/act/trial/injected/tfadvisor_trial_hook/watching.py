@@ -46,7 +46,7 @@ class Watching(Clock):
             loop["aside"] = True
         others = [one for one in self.loops if one is not loop]
         loop["open"] = False
-        loop["within"] = [one for one in others if one["since"] is not None]
+        loop["within"] = [other for other in others if other["since"] is not None]
         if any(one["compiled"] for one in self.loops):
             loop["after"] = True
         loop["last"] = time.perf_counter()
