@@ -22,9 +22,10 @@ SCRIPTS = [
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch):
     """Scripts import what lies beside them by names that another folder has too."""
+    scripts = (BENCHMARKS, BENCHMARKS.parent / "fixtures")
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if file and Path(file).is_relative_to(BENCHMARKS):
+        if file and any(map(Path(file).is_relative_to, scripts)):
             monkeypatch.delitem(sys.modules, name)
     before = dict(sys.modules)
     monkeypatch.setattr(sys, "path", list(sys.path))

@@ -130,7 +130,7 @@ def test_a_finding_is_ignored_as_the_task_says(user: User) -> None:
     (user.folder / ".git").mkdir()
     (user.folder / "tfadvisor.toml").write_text(block("Ignore a finding", "toml"))
 
-    told = user.types("tfadvisor analyze logdir")
+    told = user.types("tfadvisor analyze logdir --details")
 
     assert "The training loop loads its own batch" not in told
     assert "input-loader-in-step: ignored until 2026-12-31" in told

@@ -7,12 +7,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.printable import cut
-from tfadvisor.timeline.attribution.spent import Spent
+
+if TYPE_CHECKING:
+    from tfadvisor.timeline.attribution.spent import Spent
 
 _LONGEST = 100
 """Characters of an expression."""

@@ -172,6 +172,14 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+def _is_installed_without_a_compiler() -> bool:
+    """Whether no part of this installation is compiled. A checkout that nobody has
+    built is no installation.
+    """
+    is_checkout = (Path(__file__).parents[2] / "pyproject.toml").is_file()
+    return not is_checkout and importlib.util.find_spec("tfadvisor.trace._wire") is None
+
+
 def chosen_run(
     paths: Sequence[Path], options: Options, another: str = " --run NAME for another."
 ) -> Run:
@@ -183,7 +191,7 @@ def chosen_run(
     from tfadvisor.trace.runs import choose_run
 
     chosen, number = choose_run(paths, options.run, options.host)
-    if importlib.util.find_spec("tfadvisor.trace._wire") is None:
+    if _is_installed_without_a_compiler():
         note(
             "this installation was made without a C compiler, so traces are read in "
             "Python, which takes many times as long. Install a compiler, and tfadvisor "

@@ -95,10 +95,11 @@ def test_columns_are_heeded() -> None:
         ("nonsense", 110),
     ):
         lines = shown("analyze", SLOW, COLUMNS=columns).decode().splitlines()
-        following = lines[4].split()[:1]  # none where the whole sentence fits
+        (at,) = [number for number, line in enumerate(lines) if "-BOUND " in line]
+        following = lines[at + 1].split()[:1]  # none where the whole sentence fits
 
-        assert len(lines[3]) <= widest
-        assert not following or widest < len(f"{lines[3]} {following[0]}")
+        assert len(lines[at]) <= widest
+        assert not following or widest < len(f"{lines[at]} {following[0]}")
 
 
 def test_colours_can_be_forced_and_forbidden() -> None:

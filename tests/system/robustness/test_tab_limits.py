@@ -4,6 +4,8 @@ leave nothing when TensorBoard is killed.
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import random
 import shutil
@@ -237,9 +239,11 @@ def test_a_cut_file_of_the_cache_is_made_again(tmp_path: Path, name: str) -> Non
 
     assert (analyses.told(run) is None) == (name == "summary.json")
     again = analyses.page(run)
-    assert isinstance(again, PendingAnalysis)
-    assert again.ended.wait(60)
-    assert isinstance(analyses.page(run), bytes)
+    if isinstance(again, PendingAnalysis):  # a slow one is waited for
+        assert again.ended.wait(60)
+        again = analyses.page(run)
+    assert isinstance(again, bytes)
+    assert gzip.decompress(again)
     assert analyses.told(run) is not None
 
 
@@ -264,9 +268,11 @@ def test_a_cache_that_lost_something_is_filled_again(tmp_path: Path, harm: str) 
 
     analyses.told(run)
     again = analyses.report(run)
-    assert isinstance(again, PendingAnalysis)
-    assert again.ended.wait(60)
-    assert isinstance(analyses.report(run), bytes)
+    if isinstance(again, PendingAnalysis):
+        assert again.ended.wait(60)
+        again = analyses.report(run)
+    assert isinstance(again, bytes)
+    assert json.loads(again)["schema_version"] == "1"
 
 
 def test_only_so_many_analyses_wait(

@@ -46,6 +46,7 @@ def test_an_installation_without_a_compiler_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    monkeypatch.setattr(Path, "is_file", lambda _path: False)  # no checkout either
 
     assert guarded_main(["analyze", str(FIXTURES / "jax-logging")]) == 0
 

@@ -156,4 +156,4 @@ def test_todays_snapshots_are_read_for_ever() -> None:
         {"batch": "256"},
         0.926493311,
     )
-    assert as_text(read) == text
+    assert from_text(as_text(read)) == read
