@@ -24,9 +24,6 @@ LEAST = 0.02
 """A gain that is worth a change, as a share of step time: an arm that surely gains less
 is tried no longer.
 """
-CLEAR = 0.1
-"""A gain of which the whole interval lies above it need not bear the number of arms."""
-
 Measure = Callable[[str], "float | None"]
 """Runs an arm once and gives its step time in ms; None when it gave none, and then it
 is broken. BASE is the program as it is.
@@ -216,8 +213,7 @@ class Rounds:
         for arm, one in effects.items():
             if self.outcomes[arm] != OPEN:
                 continue
-            is_clear = one.p <= self.level() and one.high <= 1 - CLEAR
-            if one.p <= allowed[arm] or is_clear:
+            if one.p <= allowed[arm]:
                 self.outcomes[arm] = BETTER
             elif one.low > 1 - LEAST:
                 self.outcomes[arm] = NOT_BETTER
