@@ -19,11 +19,11 @@ from tfadvisor.act.trial.deciding import BASE, Rounds, Standings
 from tfadvisor.act.trial.effect import CONFIDENCE, deviation_of
 from tfadvisor.act.trial.injected.tfadvisor_trial_hook import ENOUGH
 from tfadvisor.act.trial.injected.tfadvisor_trial_hook.program_parts import DELAY
-from tfadvisor.act.trial.one_run import TrialRun
+from tfadvisor.act.trial.one_run import Interrupted
 from tfadvisor.act.trial.orders import ProcessAnswer, TurnBlock, Turns
 from tfadvisor.act.trial.steps import StepPlan
 from tfadvisor.act.trial.trial_result import OPEN, PART, SCALE, Delayed
-from tfadvisor.act.trial.tried_program import Timed, TriedProgram
+from tfadvisor.act.trial.tried_program import Timed, TriedProgram, why_ended
 from tfadvisor.comparison.statistics import t_quantile
 
 STAGES = (4, 6, 9, 12)
@@ -38,6 +38,9 @@ loop's statements are taken.
 _FEWEST_DELAYS = 3
 
 
+_NO_TURNS = Turns(0, (), (), 0, {})
+
+
 class Alternated(msgspec.Struct, frozen=True):
     """What the arms of one process showed."""
 
@@ -45,6 +48,8 @@ class Alternated(msgspec.Struct, frozen=True):
     delays: tuple[Delayed, ...]
     timed: Timed
     """The program as it is."""
+    steps: int
+    """Of each block."""
     why: str = ""
     """Why the run ended before its time; "" for none."""
     arm: str = ""
@@ -99,37 +104,53 @@ class Alternation:
         self.parts = [tuple(candidate.parts) for candidate in candidates]
         self.plan, self.step_ms = plan, step_ms
         self.until, self.tell = until, tell
-        self.turn = -1
+        self.seen: Turns | None = None
+        """The last that the program reported."""
 
     def run(self, program: TriedProgram) -> Alternated:
-        """Until all arms are decided, the turns are over or there is no time left.
-        Raises UsageError, Interrupted."""
-        patience = self.until - time.monotonic()
-        run = program.alternate(
-            self.plan,
-            steps_of_block(self.step_ms),
-            [(), *self.parts],
-            [*sum(self.parts, ()), DELAY],
-            patience,
-            self.look,
-        )
+        """Until all arms are decided, the turns are over, there is no time left or the
+        user asks for the end. Raises UsageError; Interrupted before the first turn.
+        """
+        began = time.monotonic()
+        try:
+            run = program.alternate(
+                self.plan,
+                steps_of_block(self.step_ms),
+                [(), *self.parts],
+                [*sum(self.parts, ()), DELAY],
+                self.until - began,
+                self.look,
+            )
+        except Interrupted:
+            if self.seen is None:
+                raise
+            return self.found(self.seen, time.monotonic() - began)
         answers = tuple(answer for answer in run.answers if answer.turns is not None)
-        turns = answers[0].turns if answers else None
-        blocks = turns.blocks if turns is not None else ()
-        rounds = self.rounds(blocks)
+        turns = answers[0].turns if answers else self.seen
+        return self.found(turns or _NO_TURNS, run.seconds, answers, why_ended(run))
+
+    def found(
+        self,
+        turns: Turns,
+        seconds: float,
+        answers: tuple[ProcessAnswer, ...] = (),
+        why: str = "",
+    ) -> Alternated:
+        """What turns showed, which may be none. why: as of what it gives."""
+        rounds = self.rounds(turns.blocks)
         rounds.look()
         return Alternated(
             standings=rounds.standings(),
-            delays=_delays_of(turns) if turns is not None else (),
-            timed=_timed(run, answers, rounds.base),
-            why=_why_ended(run, turns),
+            delays=_delays_of(turns),
+            timed=_timed(rounds.base, seconds, answers),
+            steps=steps_of_block(self.step_ms),
+            why=why,
             arm=self.name_of(turns),
         )
 
-    def name_of(self, turns: Turns | None) -> str:
+    def name_of(self, turns: Turns) -> str:
         """Of the arm that ran last, "" for none of ours."""
-        number = turns.arm if turns is not None else 0
-        return self.names[number - 1] if 0 < number <= len(self.names) else ""
+        return self.names[turns.arm - 1] if 0 < turns.arm <= len(self.names) else ""
 
     def look(self, folder: Path) -> None:
         """While it runs: whether all that it can decide is decided."""
@@ -138,9 +159,9 @@ class Alternation:
         if letter is None:
             return
         turns = msgspec.convert(letter, Turns)
-        if turns.turn == self.turn:
+        if self.seen is not None and turns.turn == self.seen.turn:
             return
-        self.turn = turns.turn
+        self.seen = turns
         done = max(turns.turn - _ASIDE + 1, 0)
         self.tell(f"turn {done} of at most {STAGES[-1]} in one process")
         if done in STAGES:
@@ -181,29 +202,18 @@ def _by_turn(blocks: Sequence[TurnBlock]) -> list[list[TurnBlock]]:
 
 
 def _timed(
-    run: TrialRun,
-    answers: tuple[ProcessAnswer, ...],
     base: Sequence[float],
+    seconds: float,
+    answers: tuple[ProcessAnswer, ...],
 ) -> Timed:
     samples = [answer.sample for answer in answers if answer.sample is not None]
     return Timed(
         step_ms=median(base) if base else None,
         why="",
-        seconds=run.seconds,
+        seconds=seconds,
         answers=answers,
         between=max((sample.between_share for sample in samples), default=0.0),
     )
-
-
-def _why_ended(
-    run: TrialRun,
-    turns: Turns | None,
-) -> str:
-    if run.late or turns is None:
-        return f"it gave no turn within {run.seconds:.0f} s"
-    if run.code:
-        return f"it ended with exit code {run.code}"
-    return ""
 
 
 def _delays_of(turns: Turns) -> tuple[Delayed, ...]:

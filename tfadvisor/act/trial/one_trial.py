@@ -17,7 +17,6 @@ from tfadvisor.act.trial.alternation import (
     Alternation,
     can_alternate,
     seconds_needed,
-    steps_of_block,
 )
 from tfadvisor.act.trial.arms import Arms, Tell
 from tfadvisor.act.trial.candidates import Candidate, identity_of
@@ -191,10 +190,10 @@ def _alternated(
         found = Alternation(candidates, arms.plan, step_ms, arms.until, arms.tell).run(
             arms.program
         )
-        if not found.why or found.standings.base:
+        if found.standings.base:
             arms.learn(candidates, found.timed.answers)
             return found
-        if not found.arm:
+        if not found.why or not found.arm:
             return None
         arms.broken[found.arm] = found.why
     return None
@@ -271,21 +270,15 @@ def _decided(
     alternated: Alternated | None,
 ) -> _Tried:
     """Raises TraceError, NothingToCompare."""
-    known = alternated.standings.arms if alternated is not None else {}
+    known = _judged_in_turns(alternated)
     left = [name for name in arms.unbroken() if name not in known]
-    if alternated is not None and not left:
-        return _Tried(
-            arms,
-            candidates,
-            alternated.timed,
-            alternated.standings,
-            complete=not arms.program.stop.came,
-            steps=steps_of_block(alternated.timed.step_ms or 0.0),
-            in_turns=True,
-            delays=alternated.delays,
-        )
+    ended = arms.program.stop.came
+    if alternated is not None and (ended or not left):
+        return _in_turns(arms, candidates, wanted, alternated, complete=not ended)
 
     timed = arms.smoke(_TIMED_SECONDS)
+    if alternated is not None and timed.step_ms is None:
+        return _in_turns(arms, candidates, wanted, alternated, complete=False)
     step_ms = _checked(timed, arms, wanted)
     stages = ABLATION_STAGES if wanted.ablate else STAGES
     rounds = Rounds(
@@ -304,6 +297,36 @@ def _decided(
         complete,
         steps=arms.plan.count,
         delays=alternated.delays if alternated is not None else (),
+    )
+
+
+def _judged_in_turns(alternated: Alternated | None) -> dict[str, Standing]:
+    """Arms of which enough turns were whole; the others are started alone."""
+    if alternated is None:
+        return {}
+    arms = alternated.standings.arms.items()
+    return {name: standing for name, standing in arms if standing.effect is not None}
+
+
+def _in_turns(
+    arms: Arms,
+    candidates: tuple[Candidate, ...],
+    wanted: TrialRequest,
+    alternated: Alternated,
+    *,
+    complete: bool,
+) -> _Tried:
+    """A trial of which no other run counts. Raises NothingToCompare."""
+    _checked(alternated.timed, arms, wanted)
+    return _Tried(
+        arms,
+        candidates,
+        alternated.timed,
+        alternated.standings,
+        complete,
+        steps=alternated.steps,
+        in_turns=True,
+        delays=alternated.delays,
     )
 
 
@@ -364,7 +387,7 @@ def _result(
         summary=summary,
         command=wanted.command,
         versions=about.versions,
-        device=timed.answers[0].device,
+        device=about.device,
         steps=TriedSteps(
             _loop_words(plan), plan.warm, tried.steps, timed.between, tried.in_turns
         ),

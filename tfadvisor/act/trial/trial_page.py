@@ -32,10 +32,12 @@ _STYLES = {BETTER: "bold green", OPEN: "bold yellow", BROKEN: "bold red"}
 _INDENT = 13
 _WORTH_A_LINE = 0.02
 """From this share on the time between epochs has a line."""
-_HALF = 0.5
-"""A statement is on the critical path where its whole interval lies above, hidden where
-it lies below.
+_HALF, _LITTLE = 0.5, 0.25
+"""A statement is on the critical path where the whole interval of its factor lies above
+the one, hidden where it lies below the other.
 """
+_TOO_WIDE = 0.5
+"""Such an interval says neither."""
 _DOES = {PART: "in this arm", SCALE: "in this arm", SWITCH: "to do"}
 
 
@@ -77,11 +79,6 @@ def as_text(
 
 def _delayed(page: TextPage, delayed: Delayed) -> None:
     """`on the path  train.py:41: a delay of 2 ms makes a round 1.9 ms longer`."""
-    label = "part of it"
-    if delayed.low >= _HALF:
-        label = "on the path"
-    elif delayed.high <= _HALF:
-        label = "hidden"
     longer = delayed.factor * delayed.delay_ms
     words = (
         f"{one_line(delayed.place)}: a delay of {duration(delayed.delay_ms)} makes a "
@@ -89,10 +86,19 @@ def _delayed(page: TextPage, delayed: Delayed) -> None:
         f"({delayed.low:.2f} to {delayed.high:.2f})"
     )
     page.hanging(
-        (label, DIM),
+        (_on_path(delayed), DIM),
         words,
         _INDENT,
     )
+
+
+def _on_path(delayed: Delayed) -> str:
+    """What its interval says of the critical path."""
+    if delayed.high - delayed.low > _TOO_WIDE:
+        return "cannot tell"
+    if delayed.low >= _HALF:
+        return "on the path"
+    return "hidden" if delayed.high <= _LITTLE else "in part"
 
 
 def _is_shown(arm: Arm) -> bool:

@@ -212,12 +212,18 @@ def loop_in(
 
 def why_no_sample(run: TrialRun, plan: StepPlan) -> str:
     """In words, for a run that gave no step time."""
+    asked = plan.warm + plan.count
+    too_few = f"it made {run.steps} steps, and {asked} were asked for"
+    return why_ended(run) or too_few
+
+
+def why_ended(run: TrialRun) -> str:
+    """Where the program failed, or took too long; "" for any other run."""
     if run.late:
         return f"it took more than {run.seconds:.0f} s"
     if run.code:
         return f"it ended with exit code {run.code}{last_line(run.tail)}"
-    asked = plan.warm + plan.count
-    return f"it made {run.steps} steps, and {asked} were asked for"
+    return ""
 
 
 def source_of(file: Path) -> str:
