@@ -299,7 +299,5 @@ thread that drives the steps, another.
 WhichStep = Literal["median", "worst", "other"]
 """Which of the counted steps is drawn."""
 
-ROUNDS_OF_THE_LOOP = "rounds of the program's loop, counted while it was recorded"
-"""How a report says that its steps are rounds of the program's loop."""
 WHERE_THE_DEVICE_RAN = ", placed where the device ran them"
 """What it adds for steps that were shifted to the time the device ran them."""

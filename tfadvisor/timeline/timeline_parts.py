@@ -16,7 +16,7 @@ import numpy as np
 
 from tfadvisor.arrays import blocks, constant, is_in
 from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, union
-from tfadvisor.vocabulary import ROUNDS_OF_THE_LOOP, WHERE_THE_DEVICE_RAN, DeviceKind
+from tfadvisor.vocabulary import WHERE_THE_DEVICE_RAN, DeviceKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -62,8 +62,6 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
 
     WHERE_THE_DEVICE_RAN: ClassVar[str] = WHERE_THE_DEVICE_RAN
     """Suffix of `about` for steps that were shifted to the time the device ran them."""
-    ROUNDS: ClassVar[str] = ROUNDS_OF_THE_LOOP
-    """`about` of steps that are rounds of the loop."""
 
     def __len__(self) -> int:
         """Number of steps, those that do not count included."""

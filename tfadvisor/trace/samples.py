@@ -147,8 +147,6 @@ class Samples(msgspec.Struct, frozen=True, dict=True):
     """
     round_ms: Annotated[float, Meta(ge=0, le=1e9)] = 0.0
     """How long a round of it takes while nothing is recorded; 0 for unknown."""
-    rounds_ns: Annotated[list[_Count], Meta(max_length=2000)] = []
-    """When rounds of it began in the window, where they were counted in it."""
 
     def unrecorded(self) -> npt.NDArray[np.int64]:
         """Numbers of the stacks of the main thread's samples since the first step at

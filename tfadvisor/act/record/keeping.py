@@ -84,9 +84,7 @@ def with_measured(kept: KeptRun, options: Options, measured: Measured) -> KeptRu
     """The recording judged once more, with what experiments with the program's parts
     came to.
     """
-    run, _ = choose_run([kept.folder])
-    report = analyze_run(run, replace(options, measured=measured))
-    return replace(kept, report=replace(report, capture=kept.report.capture))
+    return _judged_again(kept, replace(options, measured=measured))
 
 
 def with_rates(kept: KeptRun, options: Options, *, ran_on: bool = False) -> KeptRun:
@@ -99,6 +97,11 @@ def with_rates(kept: KeptRun, options: Options, *, ran_on: bool = False) -> Kept
     is_rated = kinds == {DeviceKind.CPU.value} and add_rates(kept.folder)
     if not is_rated and not ran_on:
         return kept
+    return _judged_again(kept, options)
+
+
+def _judged_again(kept: KeptRun, options: Options) -> KeptRun:
+    """With what lies beside its traces now. What was said of the capture stays."""
     run, _ = choose_run([kept.folder])
     report = analyze_run(run, options)
     return replace(kept, report=replace(report, capture=kept.report.capture))

@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from tfadvisor.report import StepsInfo
-from tfadvisor.vocabulary import ROUNDS_OF_THE_LOOP, WHERE_THE_DEVICE_RAN
+from tfadvisor.vocabulary import WHERE_THE_DEVICE_RAN
 
 _COMPILES = 0.05
 _MOST = 0.5
@@ -49,11 +49,6 @@ class Pace(msgspec.Struct, frozen=True):
     def repeats(self) -> bool:
         """Whether there is a rhythm, though each step may compile."""
         return self.count >= _FEWEST and self.confirmed
-
-    @property
-    def is_of_rounds(self) -> bool:
-        """Whether the steps are the rounds that were counted."""
-        return self.about == ROUNDS_OF_THE_LOOP
 
     def resembles(self, other: Pace) -> bool:
         """Whether they can be steps of one loop."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import subprocess
 import threading
@@ -25,6 +24,7 @@ from tfadvisor.act.record.py_spy import (
     why_not,
 )
 from tfadvisor.act.record.sleeping import Sleeps
+from tfadvisor.processes import lives
 from tfadvisor.trace.samples import MOST_STACKS, VERSION, Frame, Samples
 
 EVERY_NS = 10_000_000
@@ -92,7 +92,7 @@ class Watch:
     def _follow(self) -> None:
         began = time.monotonic()
         number = 0
-        while not (self._over.is_set() or self.why) and _lives(self.pid):
+        while not (self._over.is_set() or self.why) and lives(self.pid):
             is_late = time.monotonic() - began > _LATER_AFTER_SECONDS
             rate = _LATER_RATE if is_late else _RATE
             seconds = _LATER_CHUNK_SECONDS if is_late else _CHUNK_SECONDS
@@ -103,6 +103,7 @@ class Watch:
                 self._chunks.notify_all()
             if not seen:
                 self._over.wait(_AGAIN_SECONDS)
+        self._over.set()  # sleeps are of use beside stacks alone
 
     def _chunk(self, out: Path, rate: int, seconds: int) -> bool:
         """Whether anything was seen."""
@@ -291,13 +292,3 @@ def _has_ended(pid: int, thread: str) -> bool:
     """A thread whose process goes on."""
     tasks = Path(f"/proc/{pid}/task")
     return tasks.is_dir() and not (tasks / thread).is_dir()
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

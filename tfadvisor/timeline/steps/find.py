@@ -42,9 +42,9 @@ from tfadvisor.timeline.steps.without_markers import (
 from tfadvisor.timeline.sweeps import reached
 from tfadvisor.timeline.timeline_parts import Device, StepKind, Steps, StepSource
 from tfadvisor.timeline.windows import leading
-from tfadvisor.trace.columns import HostTrace, session_start_ns
+from tfadvisor.trace.columns import HostTrace
 from tfadvisor.trace.runs import host_of
-from tfadvisor.trace.samples import Samples, read_samples
+from tfadvisor.trace.samples import read_samples
 from tfadvisor.units import PS_PER_MS, number_of
 from tfadvisor.vocabulary import DeviceKind, TimeClass
 
@@ -65,7 +65,6 @@ _WARM_UP_FACTOR = 1.5
 _ENOUGH_FOR_WARM_UP = 4
 _LEAST_OF_A_LAST_STEP = 0.3
 """A last step shorter than this share of the others was cut by the end of the trace."""
-_OF_ROUNDS = 0.8
 _OF_FEW_CALLS = 0.7
 """Confidence in one or two steps: where each begins is known, not what comes between.
 """
@@ -101,16 +100,6 @@ def find_steps(
         launching,
         samples.round_ms if samples is not None else 0.0,
     )
-    if (
-        samples is not None
-        and (
-            counted := _rounds(samples, session_start_ns(trace.planes), threads, driver)
-        )
-        is not None
-    ):
-        round_ms = float(median(np.diff(counted.starts))) / PS_PER_MS
-        if guess is None or not _takes_a_round(guess, round_ms, 1 / _ALIKE, _ALIKE):
-            guess = counted
     if guess is not None:
         names = tuple(f"step {index}" for index in range(len(guess.starts)))
         thread = guess.thread if guess.thread >= 0 else driver
@@ -536,10 +525,6 @@ def inferred_steps(
     return first
 
 
-_ALIKE = 1.4
-"""By which factor a step may differ from a round that was counted in the same window:
-two rounds are no step.
-"""
 _SHORTEST_ROUND = 0.5
 _LONGEST_ROUND = 2.5
 """How long a step may be, of a round that was not recorded: recording makes steps
@@ -547,44 +532,15 @@ longer, up to twice as long with all calls.
 """
 
 
-def _rounds(
-    samples: Samples,
-    began_ns: int,
-    threads: Threads,
-    driver: int,
-) -> Inferred | None:
-    """Those that were counted in the window, by whoever recorded it, as far as they lie
-    in the trace; None for too few.
-    """
-    _, hi = _host_window(threads)
-    began = (
-        (one - began_ns) * 1000 for one in samples.rounds_ns
-    )  # those of another window lie elsewhere
-    known = sorted({one for one in began if 0 <= one <= 2 * hi})
-    if not began_ns or len(known) <= LEAST_CYCLES:
-        return None
-    at = np.array(known, np.int64)
-    return Inferred(
-        at[:-1],
-        at[1:],
-        StepSource.HOST_LOOP,
-        _OF_ROUNDS,
-        driver,
-        Steps.ROUNDS,
-    )
-
-
 def _takes_a_round(
     found: Inferred,
     round_ms: float,
-    least: float = _SHORTEST_ROUND,
-    most: float = _LONGEST_ROUND,
 ) -> bool:
     if len(found.starts) > 1:
         period = float(median(np.diff(found.starts))) / PS_PER_MS
     else:
         period = 0.0
-    return least <= period / round_ms <= most
+    return _SHORTEST_ROUND <= period / round_ms <= _LONGEST_ROUND
 
 
 def _with_work_after(

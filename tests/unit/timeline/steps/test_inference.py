@@ -81,66 +81,12 @@ def test_a_round_of_the_loop_tells_a_step_from_its_parts(
         )
     monkeypatch.setattr(
         "tfadvisor.timeline.steps.find.read_samples",
-        lambda *_: SimpleNamespace(step="", round_ms=round_ms, rounds_ns=[]),
+        lambda *_: SimpleNamespace(step="", round_ms=round_ms),
     )
 
     steps = built.timeline().steps
 
     assert float(np.median(periods(steps))) == period
-
-
-@pytest.mark.parametrize(
-    ("rounds_us", "wanted"),
-    [
-        ([0, 190, 420, 510, 820], [190, 230, 90, 310]),
-        ([0, 10, 20, 30, 41], [10] * 47),
-        ([0, 5, 10, 14, 20], [5, 5, 4, 6]),
-        ([0, 190, 420], [10] * 47),
-        ([-700, -400, -100, 190, 420], [10] * 47),
-        ([9_000_000, 9_000_190, 9_000_420, 9_000_510, 9_000_820], [10] * 47),
-        ([1 << 50, 1 << 51, 1 << 52, 1 << 53, 1 << 54], [10] * 47),
-    ],
-    ids=[
-        "rounds of the loop",
-        "those that the calls have",
-        "half of them",
-        "too few",
-        "before the trace",
-        "of another window",
-        "far away",
-    ],
-)
-def test_rounds_that_were_counted_in_the_window_are_its_steps_where_nothing_else_is_as_long(
-    monkeypatch: pytest.MonkeyPatch, rounds_us: list[int], wanted: list[int]
-) -> None:
-    """A program whose steps have no rhythm makes the same call every 10 us. The trace
-    begins 5 s after the epoch.
-    """
-    built = trace()
-    for index in range(48):
-        at = index * 10 + 1
-        built.call("PjitFunction(clip)", at, at + 4)
-        built.kernel(
-            "GPU:0",
-            "clip",
-            at + 4,
-            at + 9,
-            launched=(at + 1, at + 2),
-            hlo_module="jit_clip",
-        )
-    counted = [5_000_000_000 + at * 1000 for at in rounds_us]
-    samples = SimpleNamespace(step="", round_ms=0.0, rounds_ns=counted)
-    monkeypatch.setattr(
-        "tfadvisor.timeline.steps.find.read_samples", lambda *_: samples
-    )
-    monkeypatch.setattr(
-        "tfadvisor.timeline.steps.find.session_start_ns", lambda _: 5_000_000_000
-    )
-
-    steps = built.timeline().steps
-
-    assert periods(steps)[: len(wanted)] == wanted
-    assert (steps.source is StepSource.HOST_LOOP) == (len(wanted) == 4)
 
 
 def test_xprofs_vector_without_markers_has_eight_periods() -> None:
