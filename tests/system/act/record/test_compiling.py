@@ -44,6 +44,26 @@ def test_tensorflows_own_counter_tells_how_long_it_traced(
     assert (counted.last, counted.seconds, counted.of("tensorflow")) == (120.0, 5.0, 2)
 
 
+def test_each_look_at_a_window_tells_what_tensorflow_traced_since(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three tracings, seen by looks between them: three, not the one that a single
+    question behind the window would find.
+    """
+    traced_us = [0]
+    cell = SimpleNamespace(value=lambda: traced_us[0])
+    counter = SimpleNamespace(get_cell=lambda: cell)
+    module = SimpleNamespace(_graph_building_time_counter=counter)
+    monkeypatch.setitem(sys.modules, COUNTER, module)  # type: ignore[arg-type]
+    counted = Compilations()
+    counted.watch("tensorflow")
+
+    for traced_us[0] in (1_000_000, 2_000_000, 3_000_000):
+        counted.look()
+
+    assert counted.count == 3
+
+
 def test_a_program_of_jax_counts_once_and_each_of_its_parts_is_the_last(
     clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -79,8 +79,10 @@ class Compilations:
 
     def look(self) -> None:
         """A program may have compiled before it was watched: then JAX has a device by
-        now.
+        now. TensorFlow only counts how long it traces, so that what it traced between
+        two looks is one.
         """
+        self._ask_tensorflow()
         bridge = sys.modules.get(_JAX_DEVICES)
         has_devices = getattr(bridge, "_backends", None)
         if "jax" in self._watched and has_devices and not self.of("jax"):

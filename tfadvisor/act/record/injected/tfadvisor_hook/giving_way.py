@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 _LOCKS = (
@@ -64,14 +65,16 @@ class GivingWay:
         self,
         seconds: float,
         leaving: threading.Event,
+        look: Callable[[], None],
     ) -> str:
         """For so long, or until the program starts its profiler or ends, or its memory
-        grows. Why it was cut short, "" if not.
+        grows. Why it was cut short, "" if not. look: called again and again meanwhile.
         """
         memory = Memory()
         try:
             before, until = memory.resident_bytes(), time.monotonic() + seconds
             while not leaving.is_set():
+                look()
                 left = until - time.monotonic()
                 if left <= 0 or self.over.wait(min(left, _LOOK_SECONDS)):
                     break

@@ -241,7 +241,7 @@ class Recorder:
         tracer.start(order)
         opened = time.time()
         compiled, compiling = self.compilations.count, self.compilations.seconds
-        cut = way.wait(seconds, self.leaving)
+        cut = way.wait(seconds, self.leaving, self.compilations.look)
         return {
             "opened": opened,
             "compiled": self.compilations.count - compiled,
