@@ -42,7 +42,8 @@ class Outside(msgspec.Struct, frozen=True):
             category=self.category,
             severity=severity,
             title=self.title,
-            summary=f"{self.how} It is in no step, so no other share counts it.",
+            summary=f"{self.how} It is in no ordinary step: no share of the step counts "
+            "it.",
             evidence=(Evidence(None, "outside the steps", self.seen, "text"),),
             saving=None,
             fixes=() if self.fix is None else (self.fix,),
@@ -78,7 +79,7 @@ def outside_of(
             category="host",
             places=(),
             proof="measured",
-            fix=_LESS_OFTEN,
+            fix=None,
         ),
     )
 
@@ -126,45 +127,36 @@ def _by_samples(part: RunPart, account: RunAccount) -> Outside:
 _CATEGORIES = {"input": "input", "compile": "compile"}
 
 
-def _code(do: str, side_effect: str, snippet: str = "", valid_for: str = "") -> Fix:
-    return Fix("code", do, snippet, {}, valid_for, side_effect)
+def _code(do: str, side_effect: str) -> Fix:
+    return Fix("code", do, "", {}, "", side_effect)
 
 
 _LESS_OFTEN = _code(
     "Do it less often, or with less data.", "what it tells or keeps comes less often"
 )
-_FILL_ONCE = _code(
-    "Let one pipeline run through all epochs, so that it starts and fills its buffers "
-    "once. A shuffle buffer fills before the first batch: shuffle names or indices, "
-    "before they are decoded.",
-    "elements of two epochs may share a batch",
-    "dataset = names.repeat(epochs).shuffle(10_000)\n"
-    "dataset = dataset.map(decode, num_parallel_calls=tf.data.AUTOTUNE)\n"
-    "dataset = dataset.batch(32).prefetch(tf.data.AUTOTUNE)",
-    "tf.data",
+_BEGIN_ONCE = _code(
+    "Keep one input pipeline through all epochs where that can be, so that what it "
+    "does before its first batch, as starting workers or filling buffers, happens once.",
+    "",
 )
 _COMPILE_ONCE = _code(
     "Make the compiled function once, outside of what is called again and again, and "
     "call it with the same shapes.",
     "",
 )
-_FIXES = {
-    "input": _FILL_ONCE,
-    "compile": _COMPILE_ONCE,
-    "evaluation": _LESS_OFTEN,
-    "saving": _LESS_OFTEN,
-    "logging": _LESS_OFTEN,
-}
+_SOMETIMES = ("evaluation", "saving", "logging")
 
 
 def _fix(part: RunPart) -> Fix | None:
-    compiles = sum(inner.fraction for inner in part.parts if inner.kind == "compile")
-    is_again = part.turns is not None and part.turns > 1
-    if is_again and compiles >= _COMPILES * part.fraction:
-        return _COMPILE_ONCE
-    if part.kind == "input" and part.what != FIRST_BATCH:
+    """Of what comes again; for what came once there is nothing to do less often."""
+    if part.turns is None or part.turns <= 1:
         return None
-    return _FIXES.get(part.kind)
+    compiles = sum(inner.fraction for inner in part.parts if inner.kind == "compile")
+    if part.kind == "compile" or compiles >= _COMPILES * part.fraction:
+        return _COMPILE_ONCE
+    if part.what == FIRST_BATCH:
+        return _BEGIN_ONCE
+    return _LESS_OFTEN if part.kind in _SOMETIMES else None
 
 
 # What it does to the verdict.

@@ -90,7 +90,8 @@ def account_of(samples: Samples, step_ms: float = 0.0) -> RunAccount:
     whole = sampled_of(samples)
     whole = replace(whole, is_pause=_pauses(whole, samples, pace))
     loop = None if samples.loop is None else (samples.loop[0], samples.loop[1])
-    first_us = _first_step_us(stacks, whole, pace, loop)
+    began_us = _first_step_us(stacks, whole, pace, loop)
+    first_us = began_us or 0
     since = whole.at_us >= first_us
     told = readable(stacks, unrecorded(whole.only(since), samples))
     seen = int(told.seen.sum())
@@ -103,7 +104,7 @@ def account_of(samples: Samples, step_ms: float = 0.0) -> RunAccount:
     parts = time.parts()
     return RunAccount(
         seconds=time.total / 1e6,
-        since="first step",
+        since="first sample" if began_us is None else "first step",
         steps=sum(part.fraction for part in parts if part.kind == STEPS),
         parts=parts,
         samples=seen,
@@ -124,15 +125,15 @@ def _pauses(sampled: Sampled, samples: Samples, pace: Pace) -> BoolArray:
 
 def _first_step_us(
     stacks: Stacks, sampled: Sampled, pace: Pace, loop: tuple[str, str] | None
-) -> int:
+) -> int | None:
     """When the statement that takes most of the steps is met first without compiling,
-    us since the first sample.
+    us since the first sample; None where no step is seen.
     """
     before = stacks.imports | stacks.does(Work.COMPILE)
     ready = readable(stacks, sampled.only(~before[sampled.stack]))
     level = loop_level(stacks, ready, pace, loop) if len(ready) else None
     if level is None or not level.in_steps.any():
-        return 0
+        return None
     steps = level.in_steps & ~level.asks
     if not steps.any():
         steps = level.in_steps

@@ -54,6 +54,8 @@ class ProgramSource:
     def __init__(self, folder: Path | None, noted: Sequence[NotedSource] = ()) -> None:
         """As SourceFiles."""
         self.files = SourceFiles(folder, noted)
+        self._lines: dict[tuple[str, int, str, str], int] = {}
+        """Those that were asked for: each walks the whole file."""
 
     def tie(self, file: str, function: str, steps: frozenset[str]) -> Tie | None:
         """Of a function of the program in a file, as traces name both. steps: names of
@@ -77,6 +79,12 @@ class ProgramSource:
         where the function around it makes it on one line alone; else as the trace has
         it.
         """
+        asked = spent.file, spent.line, spent.called, spent.detail
+        if asked not in self._lines:
+            self._lines[asked] = self._line_of(spent)
+        return self._lines[asked]
+
+    def _line_of(self, spent: Spent) -> int:
         parsed = self.files.read(spent.file) if spent.file else None
         if parsed is None:
             return spent.line

@@ -444,10 +444,11 @@ def few_lines(report: Report, most: int) -> tuple[FewLine, ...]:
         if part.fraction >= _WORTH_A_LINE and in_few_steps(part)
     ]
     found.sort(key=lambda entry: -entry[1].fraction)
-    return tuple(_few_line(report, kind, one) for kind, one in found[:most])
+    return tuple(few_line(report, kind, one) for kind, one in found[:most])
 
 
-def _few_line(report: Report, kind: str, one: ActivityTime) -> FewLine:
+def few_line(report: Report, kind: str, one: ActivityTime) -> FewLine:
+    """Of an activity that lies in few steps."""
     cause, times = one.cause, report.steps.time_ms
     assert not isinstance(cause, msgspec.UnsetType)
     assert times is not None

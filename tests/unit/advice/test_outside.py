@@ -105,5 +105,15 @@ def test_what_compiles_in_each_of_its_turns_is_to_compile_once() -> None:
     assert first.fix is None
 
 
+@pytest.mark.parametrize("kind", ["evaluation", "saving", "compile"])
+def test_what_came_once_cannot_come_less_often(kind: str) -> None:
+    place = RunPlace("train.py", 46, "main")
+    once = RunPart(kind, kind, 0.3, 30.0, 50, (place,), 1)
+
+    (found,) = outside_of(account(once), None)
+
+    assert found.fix is None
+
+
 def test_a_plain_trace_keeps_its_verdict() -> None:
     assert of_the_run(HEALTHY, None, ()) == HEALTHY

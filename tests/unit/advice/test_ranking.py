@@ -427,7 +427,7 @@ def test_what_is_no_step_saves_nothing_of_one() -> None:
     assert one.title == "35% of the run is evaluation (train.py:8)"
     assert one.summary == (
         "35 s of the 100 s since the first step, 2 times, 17.5 s each, by samples of "
-        "the main thread. It is in no step, so no other share counts it."
+        "the main thread. It is in no ordinary step: no share of the step counts it."
     )
     assert (one.takes, one.saving, one.severity) == (0.35, None, Severity.HIGH)
     assert (one.proof, one.locations) == ("shown", (Location("train.py", 8, "main"),))

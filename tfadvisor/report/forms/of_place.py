@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfadvisor.printable import cut, one_line
-from tfadvisor.report.model import Op, Place, Report
+from tfadvisor.report.model import ActivityTime, Op, Place, Report
 from tfadvisor.report.source_lines import annotated_files, in_columns, lines_of
-from tfadvisor.report.wording import few_lines, location_words, time_line
+from tfadvisor.report.wording import (
+    few_line,
+    in_few_steps,
+    location_words,
+    time_line,
+)
 from tfadvisor.units import duration, number_of, percent
 
 _AROUND = 12
@@ -58,13 +63,19 @@ def _activities(report: Report, file: str, line: int | None) -> Iterator[str]:
         for activity in kind.parts:
             places = [place for part in activity.parts for place in part.places]
             if any(_is_at(place, file, line) for place in (*activity.places, *places)):
-                shown = time_line(kind.kind, activity)
-                yield f"  {shown.share} {shown.kind}: {cut(shown.words, _LONGEST)}"
-                if shown.cause:
-                    yield f"      {cut(shown.cause, _LONGEST)}"
-    for few in few_lines(report, _MOST):
-        if file in few.words:
-            yield f"  {few.steps}, {few.time} in each: {few.words}"
+                yield from _activity(report, kind.kind, activity)
+
+
+def _activity(report: Report, kind: str, activity: ActivityTime) -> Iterator[str]:
+    """What lies in few steps takes no share of each."""
+    if in_few_steps(activity):
+        few = few_line(report, kind, activity)
+        yield f"  {few.steps}, {few.time} in each: {cut(few.words, _LONGEST)}"
+        return
+    shown = time_line(kind, activity)
+    yield f"  {shown.share} {shown.kind}: {cut(shown.words, _LONGEST)}"
+    if shown.cause:
+        yield f"      {cut(shown.cause, _LONGEST)}"
 
 
 def _is_at(place: Place, file: str, line: int | None) -> bool:
