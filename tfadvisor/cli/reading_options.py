@@ -4,7 +4,6 @@ choose.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 from collections.abc import Sequence
@@ -176,8 +175,10 @@ def _is_installed_without_a_compiler() -> bool:
     """Whether no part of this installation is compiled. A checkout that nobody has
     built is no installation.
     """
+    from tfadvisor.trace.decode import is_compiled
+
     is_checkout = (Path(__file__).parents[2] / "pyproject.toml").is_file()
-    return not is_checkout and importlib.util.find_spec("tfadvisor.trace._wire") is None
+    return not is_checkout and not is_compiled()
 
 
 def chosen_run(

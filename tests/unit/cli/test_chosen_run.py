@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 from pathlib import Path
 
@@ -45,7 +44,7 @@ def test_each_run_that_is_named_is_read(
 def test_an_installation_without_a_compiler_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    monkeypatch.setattr("tfadvisor.trace.decode.is_compiled", lambda: False)
     monkeypatch.setattr(Path, "is_file", lambda _path: False)  # no checkout either
 
     assert guarded_main(["analyze", str(FIXTURES / "jax-logging")]) == 0

@@ -143,7 +143,7 @@ def _no_usual_count(asked: Relative, candidates: Sequence[Snapshot]) -> Check | 
     """A count that most steps share is a whole number, and compared exactly."""
     if all(run.side.metrics[_DISPATCHES].is_integer() for run in candidates):
         return None
-    why = "steps differ in it, and no number is that of most steps"
+    why = "it is no whole number: steps or hosts differ in it"
     return _no_check(asked, Outcome.NOT_APPLICABLE, why)
 
 

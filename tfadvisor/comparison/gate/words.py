@@ -74,10 +74,13 @@ class Sentence(msgspec.Struct, frozen=True):
 
     def above_all(self) -> str:
         """Over the limit and far from all runs, however these scatter."""
-        largest = in_words(max(self.about.base), Unit(self.about.unit))
+        about = self.about
+        falls = about.nature.worse == "down"
+        edge = min(about.base) if falls else max(about.base)
         return (
-            f"{self._moved()}; the limit is {self._of(self.about.allowed)}, and the "
-            f"longest of {self.about.runs} baseline runs is {largest}."
+            f"{self._moved()}; the limit is {self._of(about.allowed)}, and the "
+            f"{'smallest' if falls else 'largest'} of {len(about.base)} baseline runs "
+            f"is {in_words(edge, Unit(about.unit))}."
         )
 
     def passed(self, *, significant: bool) -> str:
