@@ -42,8 +42,8 @@ class Outside(msgspec.Struct, frozen=True):
             category=self.category,
             severity=severity,
             title=self.title,
-            summary=f"{self.how} It is in no ordinary step: no share of the step counts "
-            "it.",
+            summary=f"{self.how} It is in no ordinary step: no share of the step "
+            "counts it.",
             evidence=(Evidence(None, "outside the steps", self.seen, "text"),),
             saving=None,
             fixes=() if self.fix is None else (self.fix,),
@@ -136,7 +136,8 @@ _LESS_OFTEN = _code(
 )
 _BEGIN_ONCE = _code(
     "Keep one input pipeline through all epochs where that can be, so that what it "
-    "does before its first batch, as starting workers or filling buffers, happens once.",
+    "does before its first batch, as starting workers or filling buffers, happens "
+    "once.",
     "",
 )
 _COMPILE_ONCE = _code(

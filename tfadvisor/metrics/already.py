@@ -14,10 +14,10 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, fact
 _SETTINGS = {
     "jit_compile": r"\b(?:jit_compile|experimental_compile)\s*=\s*True",
     "mixed_precision": r"mixed_b?float16|\bb?float16\b",
-    "steps_per_execution": r"\bsteps_per_execution\s*=\s*(?!1\b)\w",
+    "steps_per_execution": r"\bsteps_per_execution\s*=\s*(?!(?:1|None)\b)\w",
     "pipeline": r"\btf\.data\b",
     "cache": r"\.(?:cache|snapshot)\(",
-    "workers": r"\b(?:workers|num_workers|worker_count)\s*=\s*(?![01]\b)\w",
+    "workers": r"\b(?:workers|num_workers|worker_count)\s*=\s*(?!(?:[01]|None)\b)\w",
     "donation": r"\bdonate_arg(?:num|name)s\b",
     "accumulation": r"\b(?:gradient_accumulation_steps|MultiSteps|apply_every)\b",
 }

@@ -23,6 +23,7 @@ from tfadvisor.timeline.host.compiles import Compiled
 from tfadvisor.timeline.host.host_costs import HostCost
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.summary.host_summary import HostSummary
 from tfadvisor.units import PS_PER_MS, Unit, percent
 from tfadvisor.vocabulary import Better, TimeClass
 
@@ -370,6 +371,10 @@ def _recompiled(question: Question) -> Compiled:
     return max(found, key=lambda one: one.compile_ps)
 
 
+def _compiles(host: HostSummary, function: Compiled) -> bool:
+    return any(found is function for found in host.evidence.compiles)
+
+
 @fact
 def recompilations(question: Question) -> str:
     """What is compiled in the counted steps, how often, in how many of them, and what
@@ -378,7 +383,8 @@ def recompilations(question: Question) -> str:
     """
     first = _recompiled(question)
     times = "once" if first.times == 1 else f"{first.times:,} times"
-    steps = counted_steps(question.run.hosts)
+    hosts = [host for host in question.run.hosts if _compiles(host, first)]
+    steps = counted_steps(hosts)
     words = (
         f"{first.function} {times}, in {min(first.steps, steps):,} of {steps:,} steps"
     )

@@ -68,7 +68,7 @@ def silent_accelerators(question: Question) -> float:
     """Number of GPU or TPU planes without a single event. Unused devices look the same
     as devices that the profiler could not see.
     """
-    return float(sum(host.capture.empty_accelerators for host in question.run.hosts))
+    return float(sum(len(host.capture.silent) for host in question.run.hosts))
 
 
 @metric(

@@ -70,12 +70,19 @@ def _axes(kinds: Mapping[Place, tuple[str, int]]) -> Iterator[tuple[Place, int]]
 def _of_sizes(
     taken: Sequence[Mapping[Place, tuple[str, Shape]]], found: list[tuple[Place, int]]
 ) -> Differing:
-    """found: places and axes in which sizes differ."""
+    """found: places and axes in which sizes differ. Named are the arguments that have
+    the same sizes along the same axis.
+    """
     place, axis = next((where for where in found if where[1]), found[0])
-    names = [taken[0][place][0] for place, _ in found]
+    sizes = _sizes(taken, place, axis)
+    names = [
+        taken[0][other][0]
+        for other, at in found
+        if at == axis and _sizes(taken, other, at) == sizes
+    ]
     return Differing(
         how=LENGTHS if axis else ROWS,
-        sizes=tuple(dict.fromkeys(_sizes(taken, place, axis))),
+        sizes=tuple(dict.fromkeys(sizes)),
         names=tuple(dict.fromkeys(filter(None, names)))[:_MOST_NAMED],
         axis=axis,
     )

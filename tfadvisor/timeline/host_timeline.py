@@ -189,10 +189,10 @@ class Capture(msgspec.Struct, frozen=True):
     """Events that the profiler says it lost."""
     python_tracer: bool
     """Whether Python frames were recorded."""
-    empty_accelerators: int
-    """Accelerators in the trace without a single event."""
     silent: tuple[str, ...] = ()
-    """Those, by model or by what their planes say of the hardware."""
+    """Accelerators in the trace without a single event, by model or by what their
+    planes say of the hardware.
+    """
     computes: bool = False
     """Whether ops of TensorFlow that multiply or update variables ran on the cores."""
     on_windows: bool = False
@@ -247,7 +247,6 @@ def capture_of(
         warnings=trace.warnings,
         dropped=sum(lost_events(text) for text in (*trace.warnings, *trace.errors)),
         python_tracer=len(threads.everywhere(HostClass.FRAME)) > 0,
-        empty_accelerators=len(silent),
         silent=tuple(map(_hardware, silent)),
         computes=any(map(_trains, on_cores)),
         on_windows=names_of_windows([thread.name for thread in threads.threads]),

@@ -52,6 +52,16 @@ def test_of_many_sizes_three_are_named() -> None:
     assert differing(taken).words == "axis 0 of x has 9, 8, 7 and more sizes"
 
 
+def test_only_arguments_with_these_sizes_are_named_with_them() -> None:
+    """y has no axis 1, and z other sizes along it."""
+    first = program(("x", "f32[8,31]"), ("y", "f32[8]"), ("z", "f32[8,62]"))
+    second = program(("x", "f32[7,47]"), ("y", "f32[7]"), ("z", "f32[7,94]"))
+
+    found = differing([first, second])
+
+    assert (found.axis, found.sizes, found.names) == (1, (31, 47), ("x",))
+
+
 def test_other_types_axes_or_more_arguments_are_no_sizes() -> None:
     first = program(("x", "f32[8]"))
     others = [

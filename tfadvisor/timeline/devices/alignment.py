@@ -56,6 +56,8 @@ def with_aligned(ops: DeviceOps, programs: Modules) -> DeviceOps:
             continue
         place = _Kernels(ops, mine, schedule).aligned()
         known = place >= 0
+        if not known.any():
+            continue
         op[mine[known]] = len(ops.names) + len(added) + place[known]
         added += schedule.names
     if not added:
@@ -283,12 +285,14 @@ class _Kernels:
         _, first, which = np.unique(
             alike, axis=0, return_index=True, return_inverse=True
         )
-        for number, run in enumerate(first.tolist()):
+        which = which.reshape(-1)
+        in_order = lo[np.argsort(which, kind="stable")]
+        starts_of = np.split(in_order, np.bincount(which).cumsum()[:-1])
+        for run, starts in zip(first.tolist(), starts_of, strict=True):
             rows = self._name[lo[run] : hi[run]].tolist()
             kernels = [self._names[row] for row in rows]
             before, after = runs[run, 2:].tolist()
             places = self._places(before, after, kernels)
-            starts = lo[which.reshape(-1) == number]
             found[starts[:, None] + np.arange(len(kernels))] = places
         return found
 
@@ -304,8 +308,11 @@ class _Kernels:
         for row in distinct(self._name).tolist():
             table[row] = self._schedule.of_kernel.get(self._names[row], _NOT_KNOWN)
         known = table[self._name]
-        for row in distinct(self._op[self._op >= 0]).tolist():
-            known[self._op == row] = self._schedule.of_op(self._names[row])
+        named = self._op >= 0
+        of_op = np.full(len(self._names), _NOT_KNOWN, np.int64)
+        for row in distinct(self._op[named]).tolist():
+            of_op[row] = self._schedule.of_op(self._names[row])
+        known[named] = of_op[self._op[named]]
         return known
 
     def _unknown_runs(self, known: Int64Array) -> Int64Array:

@@ -78,7 +78,7 @@ a RTX 2060's. The GTX 16xx, MX450 and T400 to T1200 of the same generation have 
 """
 _WITHOUT = re.compile(
     r"\bgtx\b|\bgt \d|\bmx ?[1-4]\d0\b|\bmx ?550\b|\btitan xp?\b|\b[kmp]\d{1,4}m?\b"
-    r"|\bt(?:400|500|550|600|1000|1200)\b"
+    r"|\bt(?:400|500|550|600|1000|1200|2000)\b"
 )
 """Names of NVIDIA's cards without Tensor Cores: `GeForce GTX 1660 Ti`, `Tesla P100`."""
 
@@ -96,8 +96,8 @@ def has_tensor_cores(
         return False
     if capability == (0, 0):
         return None
-    if capability == _TURING and multiprocessors:
-        return multiprocessors >= _FEWEST
+    if capability == _TURING:
+        return multiprocessors >= _FEWEST if multiprocessors else None
     return capability >= _VOLTA
 
 
