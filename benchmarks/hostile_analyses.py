@@ -396,35 +396,39 @@ class Maker:
         if chance.random() > 0.15:
             return None
         count = chance.choice((0, 2, 40, 400))
-        places = [
+        frames = [
             [
+                chance.choice(("a.py", self.name()[:900])),
                 self.name()[:900],
                 self.number() % (1 << 62),
-                self.name()[:900],
-                self.name()[:900],
-                "a.py",
             ]
             for _ in range(3)
         ]
+        every_us = chance.choice((10, 100, 10_000))
         start = chance.choice(
             (1_700_000_000_000_000_000, 0, 1 << 62, 1_700_000_000_000_000_000)
         )
         whole: dict[str, object] = {
-            "version": 1,
+            "version": 2,
             "every_ns": chance.choice((1000, 1_000_000, 10**9)),
-            "opened_ns": start,
-            "first_ns": start,
-            "places": places,
-            "after_us": [one * chance.choice((10, 100)) for one in range(count)]
-            if chance.random() < 0.2
-            else [one * 10 for one in range(count)],
-            "at": [chance.choice((-1, 0, 1, 2)) for _ in range(count)],
-            "round_ms": chance.choice((0, 5e-324, 0.02, 0.1, 1e9)),
-            "rounds_ns": [
-                start + one * chance.choice((1, 9000, 1 << 40))
-                for one in range(chance.choice((0, 3, 9)))
+            "began_ns": start,
+            "ended_ns": start + chance.choice((0, 10**9, 1 << 61)),
+            "first_step_ns": chance.choice((0, start, 1 << 62)),
+            "frames": frames,
+            "stacks": [[0], [0, 1], [0, 1, 2], []],
+            "threads": [["MainThread", True, "python"], [self.name()[:900], False, ""]],
+            "samples": [
+                [
+                    at * every_us,
+                    chance.choice((0, 0, 1)),
+                    chance.randrange(4),
+                    chance.choice((1, 2, 1 << 39)),
+                ]
+                for at in range(count)
             ],
-            "lines": [chance.choice((-1, 0, 3, 1 << 62)) for _ in places],
+            "asleep": chance.choice(([], [[0, 10**6]], [[10**13, 0]])),
+            "recorded_ns": chance.choice(([], [[start, start + 10**6]])),
+            "round_ms": chance.choice((0, 5e-324, 0.02, 0.1, 1e9)),
             "loop": chance.choice((None, ("a.py", "", 1, 5), ("", "main", 1 << 62, 0))),
             "step": chance.choice(
                 ("", "train", "a.py:1", f"a.py:{'9' * 900}", self.name()[:900])
@@ -523,7 +527,7 @@ def scripts() -> int:
     )
 
 
-_TEXT, _PAGE = 0, 4
+_TEXT, _PAGE = 0, 3
 """Of the forms that fuzz/targets.py writes by turns."""
 _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 

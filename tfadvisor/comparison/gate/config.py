@@ -79,7 +79,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     keep: int = DEFAULT_KEEP
     false_alarm_rate: float = 0.01
     on_cannot_tell: str = "pass"
-    """pass, warn or fail: what the gate does where the data do not decide."""
+    """Where the data do not decide: fail exits with 4, pass and warn with 0."""
     on_not_comparable: str = "fail"
     """The same where a baseline is there that the run must not be compared with."""
     new_findings: str = "high"
