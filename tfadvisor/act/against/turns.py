@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from tfadvisor.act.budget import budget_for
 from tfadvisor.comparison.gate.result import GateResult, Outcome
 from tfadvisor.errors import TraceError
 from tfadvisor.report import Report
@@ -21,7 +22,6 @@ _LEAST_SECONDS = 60.0
 """What a program has in any case to come to its steps, however little is left of the
 budget.
 """
-_TO_SPARE = 1.2
 _FAILURES = 3
 """Turns that may give no recording, once there is one."""
 
@@ -89,8 +89,7 @@ def _forecast(turn: float, budget: float) -> str:
     )
     if first <= budget:
         return words
-    minutes = int(_TO_SPARE * first / 60) + 1
-    return f"{words}: the budget is too small for that, --budget {minutes}m would do"
+    return f"{words}: the budget is too small for that, {budget_for(first)} would do"
 
 
 def decided(verdict: GateResult) -> bool:

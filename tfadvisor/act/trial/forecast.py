@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from tfadvisor.act.budget import budget_for
 from tfadvisor.act.trial.deciding import arms_of_round
 from tfadvisor.units import counted, duration
 
@@ -62,7 +63,7 @@ class Forecast(msgspec.Struct, frozen=True):
         return f"{planned}. {self._too_little()}"
 
     def _too_little(self) -> str:
-        wanted = f"--budget {_minutes(self.needed)}m would do for all."
+        wanted = f"{budget_for(self.needed)} would do for all."
         if self.in_turns and self.in_turns_seconds <= self.left:
             return f"The time that is left decides the first; {wanted}"
         return f"The time that is left decides few or none; {wanted}"
@@ -72,11 +73,6 @@ def _about(seconds: float) -> str:
     if seconds < _MINUTE:
         return f"{max(seconds, 1):.0f} s"
     return f"{seconds / _MINUTE:.1f} minutes"
-
-
-def _minutes(seconds: float) -> int:
-    """With some to spare."""
-    return int(1.2 * seconds / _MINUTE) + 1
 
 
 def _arms(names: Sequence[str]) -> str:
