@@ -105,3 +105,12 @@ def _three_digits(number: float) -> str:
     if magnitude >= 100 or float(number).is_integer():
         return f"{number:,.0f}"
     return f"{number:.1f}" if magnitude >= 10 else f"{number:.2f}"
+
+
+_TO_SPARE = 1.2
+"""Of a budget."""
+
+
+def budget_for(seconds: float) -> str:
+    """`--budget 6m`, which leaves a fifth more than so many seconds take."""
+    return f"--budget {int(_TO_SPARE * seconds / 60) + 1}m"

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import msgspec
 
-from tfadvisor.act.budget import budget_for
 from tfadvisor.comparison.gate.result import GateResult, Outcome
 from tfadvisor.errors import TraceError
 from tfadvisor.report import Report
+from tfadvisor.units import budget_for
 
 LOOKS = (11, 16, 24, 36, 54, 81, 120)
 """Turns after which the verdict is looked at. Eleven is the first number at which ranks

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tfadvisor.act.budget import budget_for
 from tfadvisor.act.trial.deciding import arms_of_round
-from tfadvisor.units import counted, duration
+from tfadvisor.units import budget_for, counted, duration
 
 _SMOKE_RUNS = 2
 """Of the program as it is, before the first round."""
