@@ -92,12 +92,12 @@ def bring_up_to_date(
 def read_rows(
     found: RunsFound, engine: Engine, done: Callable[[int, int], None]
 ) -> list[Row]:
-    """A row a run, by place. done: called with how many of how many runs are read."""
+    """A row a run. done: called with how many of how many runs are read."""
     rows: list[Row] = []
     for number, row in enumerate(_read(found.tasks, engine), start=1):
         rows.append(row)
         done(number, len(found.tasks))
-    return sorted(rows, key=lambda row: row.place)
+    return rows
 
 
 def _read(

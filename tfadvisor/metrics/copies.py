@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import (
@@ -81,6 +82,8 @@ _PCIE = {7: (3, 16), 8: (4, 32), 9: (5, 63), 10: (5, 63), 12: (5, 63)}
 """NVIDIA's compute capability -> the generation of PCIe that its data sheets name, and
 GB/s of 16 lanes one way.
 """
+_WITH_A_CPU = re.compile(r"\bG[HB]\d", re.IGNORECASE)
+"""GH200, GB200: NVLink links these to the CPU beside them."""
 
 
 @metric(
@@ -104,9 +107,11 @@ def host_link(question: Question) -> str:
     """What links the GPU to the host at best, and what may keep copies from its rate:
     `PCIe 4, up to 32 GB/s one way; most copies are of pageable memory`.
     """
-    properties = gpus(question.run)[0][1].properties
+    device = gpus(question.run)[0][1]
+    properties = device.properties
     known = _PCIE.get(capability(properties)[0])
-    if known is None or vendor(properties) != "nvidia":
+    is_beside_a_cpu = _WITH_A_CPU.search(device.model) is not None
+    if known is None or is_beside_a_cpu or vendor(properties) != "nvidia":
         raise MetricAbsent("nobody says what links GPUs of this model to the host")
     link = f"PCIe {known[0]}, up to {known[1]} GB/s one way"
     pageable = sum(host_copy.pageable for host_copy in _host_copies(question))

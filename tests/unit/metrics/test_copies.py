@@ -152,6 +152,14 @@ def test_the_rate_of_copies_stands_beside_what_their_link_carries() -> None:
     assert metrics.fact("host_link") == "PCIe 3, up to 16 GB/s one way"
 
 
+def test_a_superchip_is_not_linked_to_its_host_by_pcie() -> None:
+    builder = copying().plane_stat(
+        "/device:GPU:0", compute_cap_major=9, device_type_string="NVIDIA GH200 480GB"
+    )
+
+    assert builder.measure().fact("host_link") is None
+
+
 def test_nobody_says_what_links_an_older_gpu_to_the_host() -> None:
     builder = copying().plane_stat("/device:GPU:0", compute_cap_major=6)
 

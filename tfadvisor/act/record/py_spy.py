@@ -166,7 +166,7 @@ def _frame(event: _Event) -> Frame | None:
     if not file or file.startswith("<frozen importlib"):
         return None
     function = event.name.rpartition(".")[2]
-    return file[:_LONGEST], function[:_LONGEST], event.args.line
+    return file[:_LONGEST], function[:_LONGEST], max(event.args.line, 0)
 
 
 def _shown(stack: Sequence[Frame | None]) -> tuple[Frame, ...]:

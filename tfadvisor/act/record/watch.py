@@ -179,7 +179,7 @@ class SeenStacks:
 
         self.began_ns = self.began_ns or began_ns
         self.ended_ns = max(self.ended_ns, began_ns + stays[-1].until * 1000)
-        after_us = (began_ns - self.began_ns) // 1000
+        after_us = max(began_ns - self.began_ns, 0) // 1000  # a clock may be set back
         found = []
         for stay in stays:
             count = round((stay.until - stay.since) / _EVERY_US)

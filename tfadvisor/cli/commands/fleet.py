@@ -138,7 +138,7 @@ def _write_table(sources: Sequence[Path], finding: Finding, output: Path) -> int
 
 
 def _rows(sources: Sequence[Path], finding: Finding) -> list[Row]:
-    """Of tables their rows, and of folders a row a run."""
+    """Of tables their rows, and of folders a row a run, by place."""
     from tfadvisor.fleet import read_rows, read_table
     from tfadvisor.timeline.run.local_processes import LocalProcesses
 
@@ -149,12 +149,12 @@ def _rows(sources: Sequence[Path], finding: Finding) -> list[Row]:
             rows += read_table(source)
         else:
             folders.append(source)
-    if not folders:
-        return rows
-
-    engine = LocalProcesses(processes(finding.workers))
-    with _progress() as done:
-        return rows + read_rows(_runs(folders, finding), engine, done)
+    if folders:
+        engine = LocalProcesses(processes(finding.workers))
+        with _progress() as done:
+            rows += read_rows(_runs(folders, finding), engine, done)
+    by_place = {row.place: row for row in rows}  # a run may be in several sources
+    return [by_place[place] for place in sorted(by_place)]
 
 
 def _runs(folders: Sequence[Path], finding: Finding) -> RunsFound:
