@@ -29,7 +29,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tfadvisor.timeline.build_host import SELECTION
+from tfadvisor.timeline.host_build import SELECTION
 from tfadvisor.trace.decode import decode_file
 
 HERE = Path(__file__).parent

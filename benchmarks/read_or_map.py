@@ -29,7 +29,7 @@ DECODES = """
 import mmap, re, sys, time
 from pathlib import Path
 from tfadvisor.trace import compiled_decoder, source
-from tfadvisor.timeline.build_host import SELECTION
+from tfadvisor.timeline.host_build import SELECTION
 path, way = Path(sys.argv[1]), sys.argv[2]
 began = time.perf_counter()
 if way == "read":

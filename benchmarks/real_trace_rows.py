@@ -20,7 +20,7 @@ from xprof.convert import raw_to_tool_data
 
 import tfadvisor
 from tfadvisor.report.model import MetricValue, Report
-from tfadvisor.timeline.build_host import SELECTION, build_host
+from tfadvisor.timeline.host_build import SELECTION, build_host
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import union_of
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tfadvisor.comparison.change import Comparison
     from tfadvisor.errors import AdvisorError, RuleError, TraceError, UsageError
     from tfadvisor.report.model import Report
-    from tfadvisor.trace.trace import Trace
-    from tfadvisor.trace.trace import open_trace as open
+    from tfadvisor.trace import Trace
+    from tfadvisor.trace import open_trace as open
     from tfadvisor.version import VERSION as __version__  # noqa: N811
 
 _HOME = {

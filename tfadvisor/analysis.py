@@ -19,21 +19,24 @@ from tfadvisor.advice.measured import Measured
 from tfadvisor.causes import NoAccount, ProgramSource, RunAccount, account_of
 from tfadvisor.errors import TraceError
 from tfadvisor.files import replace_file
-from tfadvisor.metrics.registry import Metrics, Settings, measure
+from tfadvisor.metrics import Metrics, Settings, measure
 from tfadvisor.report import MetricValue, Report, StepsInfo
 from tfadvisor.report.assembly.attribution import attribution
 from tfadvisor.report.assembly.report import assemble, step_ms_of, steps_info
 from tfadvisor.report.assembly.report_tables import run_ops
 from tfadvisor.report.assembly.sampled import sampled
-from tfadvisor.timeline.build_host import SELECTION
-from tfadvisor.timeline.host.event_counts import EventCounts, count_events
-from tfadvisor.timeline.run.one_host import Progress, Watch
-from tfadvisor.timeline.run.read_hosts import Detail, run_hosts
-from tfadvisor.timeline.run.run_summary import RunSummary, UnreadHost, merge
-from tfadvisor.trace.counters import read_counters
-from tfadvisor.trace.noted_sources import SOURCES_ENDING, noted_sources
-from tfadvisor.trace.remote_path import RemotePath
-from tfadvisor.trace.runs import (
+from tfadvisor.timeline import SELECTION
+from tfadvisor.timeline.host import EventCounts, count_events
+from tfadvisor.timeline.run import (
+    Detail,
+    Progress,
+    RunSummary,
+    UnreadHost,
+    Watch,
+    merge,
+    run_hosts,
+)
+from tfadvisor.trace import (
     Held,
     Readable,
     Run,
@@ -42,12 +45,15 @@ from tfadvisor.trace.runs import (
     run_in,
     without_duplicates,
 )
+from tfadvisor.trace.counters import read_counters
+from tfadvisor.trace.noted_sources import SOURCES_ENDING, noted_sources
+from tfadvisor.trace.remote_path import RemotePath
 from tfadvisor.trace.samples import Samples, read_samples
 from tfadvisor.units import duration
 
 if TYPE_CHECKING:
     from tfadvisor.report import PageData
-    from tfadvisor.timeline.host_timeline import HostTimeline
+    from tfadvisor.timeline import HostTimeline
     from tfadvisor.trace.columns import HostTrace
 
 

@@ -27,8 +27,8 @@ from tfadvisor.comparison.baseline.snapshot_json import (
 from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.files import read_small_text
 from tfadvisor.report import Report
+from tfadvisor.trace import Readable
 from tfadvisor.trace.remote_path import place_of
-from tfadvisor.trace.runs import Readable
 from tfadvisor.vocabulary import TimeClass
 
 Comparable: TypeAlias = Readable | Report | Analysis | Snapshot

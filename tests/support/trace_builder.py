@@ -15,7 +15,7 @@ import tfadvisor.metrics  # noqa: F401
 from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.metrics.registry import Metrics, Settings, measure
 from tfadvisor.report.model import Report
-from tfadvisor.timeline.build_host import SELECTION, build_host
+from tfadvisor.timeline.host_build import SELECTION, build_host
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.run.run_summary import RunSummary, merge
 from tfadvisor.timeline.summary.host_summary import summarize

@@ -11,7 +11,7 @@ import pytest
 from support.shared_traces import FOLDER, needs_shared_traces, shared_trace_files
 
 import tfadvisor
-from tfadvisor.timeline.build_host import SELECTION, build_host
+from tfadvisor.timeline.host_build import SELECTION, build_host
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import union_of
 from tfadvisor.trace import messages

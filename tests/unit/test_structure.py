@@ -31,7 +31,7 @@ def name_of(path: Path) -> str:
     )
 
 
-NAMES = frozenset(map(name_of, MODULES))
+NAMES = frozenset(map(name_of, [*MODULES, *PACKAGE.rglob("*.pyx")]))
 
 
 def test_no_module_has_a_name_that_says_nothing() -> None:
@@ -163,6 +163,16 @@ FACES = (
     "comparison.statistics",
     "fleet",
     "serve",
+    "trace",
+    "program",
+    "timeline",
+    "timeline.run",
+    "timeline.devices",
+    "timeline.host",
+    "timeline.attribution",
+    "timeline.summary",
+    "timeline.picture",
+    "metrics",
 )
 """Packages that other packages import from by their `__init__` alone."""
 DOORS = (
@@ -170,6 +180,36 @@ DOORS = (
     "comparison.baseline",
     "comparison.gate",
     "comparison.ledger",
+    # files beside a trace, and what a trace is made of
+    "trace.bounds",
+    "trace.columns",
+    "trace.counters",
+    "trace.local_copies",
+    "trace.messages",
+    "trace.noted_sources",
+    "trace.remote_path",
+    "trace.samples",
+    "trace.stores",
+    # one question about a compiled program each
+    "program.arguments_differ",
+    "program.attributes",
+    "program.exchanges",
+    "program.flow",
+    "program.hlo_text",
+    "program.in_words",
+    "program.looked_up",
+    "program.matrix_products",
+    "program.parameters",
+    "program.patterns",
+    "program.products_of_run",
+    "program.recompiled",
+    # sets of instants, and what runtimes call things
+    "timeline.intervals",
+    "timeline.names",
+    # metrics that share what they compute with the report
+    "metrics.layers",
+    "metrics.limits",
+    "metrics.precision",
 )
 """Parts of them that are doors of their own."""
 MOST_NAMES = 15

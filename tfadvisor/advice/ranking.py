@@ -37,7 +37,7 @@ from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.advice.measured import bounded, measured_finding
 from tfadvisor.advice.outside import Outside
 from tfadvisor.advice.savings import LARGE, Calibration, Foreseen, foresee, plan_of
-from tfadvisor.metrics.registry import Metrics
+from tfadvisor.metrics import Metrics
 from tfadvisor.vocabulary import Severity
 
 _SIZES = (

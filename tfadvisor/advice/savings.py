@@ -13,7 +13,7 @@ import msgspec
 from tfadvisor.advice.findings import Finding, Plan, PlanStep, Saving
 from tfadvisor.advice.judging.judged import Judged
 from tfadvisor.advice.loading.catalogue import rules_folder
-from tfadvisor.metrics.registry import Metrics
+from tfadvisor.metrics import Metrics
 from tfadvisor.vocabulary import TimeClass
 
 FILE = "savings.json"

@@ -10,13 +10,12 @@ from msgspec.structs import replace
 
 from tfadvisor.causes.cause import Cause, Done
 from tfadvisor.causes.program_source import ProgramSource
-from tfadvisor.timeline.attribution.inside import Inside
-from tfadvisor.timeline.attribution.spent import Spent
+from tfadvisor.timeline import Steps, StepSource
+from tfadvisor.timeline.attribution import Inside, Spent
 from tfadvisor.timeline.names.doings import Doing
 from tfadvisor.timeline.names.host_events import single_op
-from tfadvisor.timeline.run.run_summary import RunSummary
-from tfadvisor.timeline.summary.host_summary import HostSummary
-from tfadvisor.timeline.timeline_parts import Steps, StepSource
+from tfadvisor.timeline.run import RunSummary
+from tfadvisor.timeline.summary import HostSummary
 from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import TimeClass
 

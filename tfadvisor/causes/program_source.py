@@ -23,7 +23,7 @@ from tfadvisor.causes.witness import (
     with_aliases,
     witness_of,
 )
-from tfadvisor.timeline.attribution.spent import Spent
+from tfadvisor.timeline.attribution import Spent
 from tfadvisor.trace.noted_sources import NotedSource
 
 ARGUMENT, RESULT, STEP = "argument", "result", "step"

@@ -15,7 +15,7 @@ from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.printable import cut
 
 if TYPE_CHECKING:
-    from tfadvisor.timeline.attribution.spent import Spent
+    from tfadvisor.timeline.attribution import Spent
 
 _LONGEST = 100
 """Characters of an expression."""

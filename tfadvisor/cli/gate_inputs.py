@@ -28,8 +28,8 @@ from tfadvisor.comparison.gate.read_config import known_names, read
 from tfadvisor.errors import NothingToCompare, TraceError, UsageError
 from tfadvisor.report import PageData, Report
 from tfadvisor.report.forms import as_html
+from tfadvisor.trace import Run, find_runs
 from tfadvisor.trace.remote_path import place_of
-from tfadvisor.trace.runs import Run, find_runs
 
 DEFAULT_STORE = Path(".tfadvisor") / "baselines"
 

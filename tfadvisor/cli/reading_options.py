@@ -22,7 +22,7 @@ from tfadvisor.trace.remote_path import place_of
 
 if TYPE_CHECKING:
     from tfadvisor.analysis import Options
-    from tfadvisor.trace.runs import Run
+    from tfadvisor.trace import Run
 
 WHAT, RULES, OUTPUT = "What to analyse", "Rules", "Output"
 """The panels of --help that options are in."""
@@ -175,7 +175,7 @@ def _is_installed_without_a_compiler() -> bool:
     """Whether no part of this installation is compiled. A checkout that nobody has
     built is no installation.
     """
-    from tfadvisor.trace.decode import is_compiled
+    from tfadvisor.trace import is_compiled
 
     is_checkout = (Path(__file__).parents[2] / "pyproject.toml").is_file()
     return not is_checkout and not is_compiled()
@@ -189,7 +189,7 @@ def chosen_run(
 
     another: how to choose another, for the note.
     """
-    from tfadvisor.trace.runs import choose_run
+    from tfadvisor.trace import choose_run
 
     chosen, number = choose_run(paths, options.run, options.host)
     if _is_installed_without_a_compiler():

@@ -32,8 +32,8 @@ from tfadvisor.units import duration, percent
 if TYPE_CHECKING:
     from tfadvisor.act.record import KeptRun, RecordedRun
     from tfadvisor.analysis import Options
-    from tfadvisor.timeline.run.one_host import Progress
-    from tfadvisor.trace.runs import Run
+    from tfadvisor.timeline.run import Progress
+    from tfadvisor.trace import Run
 
 RECORDING = "What to record"
 
@@ -160,7 +160,7 @@ def write_kept(kept: KeptRun, options: Options, place: ReportPlace) -> None:
         from msgspec.structs import replace
 
         from tfadvisor.analysis import draw_run
-        from tfadvisor.trace.runs import choose_run
+        from tfadvisor.trace import choose_run
 
         run, _ = choose_run([kept.folder])
         subject = [replace(draw_run(run, options), report=kept.report)]
@@ -241,6 +241,6 @@ def _bar(run: Run) -> Iterator[Progress | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         title = run.files[0].name if len(run.files) == 1 else f"{len(run.files)} hosts"
         task = bar.add_task(printable(title), total=1.0)
-        from tfadvisor.timeline.run.read_hosts import progress_over
+        from tfadvisor.timeline.run import progress_over
 
         yield progress_over(run.files, lambda done: bar.update(task, completed=done))

@@ -23,9 +23,9 @@ from tfadvisor.fleet.work import (
     rules_version,
 )
 from tfadvisor.printable import in_utf8
-from tfadvisor.timeline.run.one_host import Engine
+from tfadvisor.timeline.run import Engine
+from tfadvisor.trace import Run, choose_run, find_runs
 from tfadvisor.trace.remote_path import RemotePath, size_and_stamp
-from tfadvisor.trace.runs import Run, choose_run, find_runs
 
 _SAVED_EVERY = 500
 """Rows, so that a first pass over many runs that is interrupted has not been for

@@ -21,8 +21,8 @@ from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.errors import AdvisorError
 from tfadvisor.memory_limits import limited_memory, limits_of_files
 from tfadvisor.report import Report
+from tfadvisor.trace import Run, recorded_at
 from tfadvisor.trace.remote_path import place_of
-from tfadvisor.trace.runs import Run, recorded_at
 from tfadvisor.trace.stores import Unreachable
 from tfadvisor.version import VERSION
 

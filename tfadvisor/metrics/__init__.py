@@ -27,3 +27,40 @@ from tfadvisor.metrics import (
     step_time,  # noqa: F401
     stragglers,  # noqa: F401
 )
+from tfadvisor.metrics.collectives import ring_bytes
+from tfadvisor.metrics.registry import (
+    PLACES,
+    Fact,
+    Measured,
+    Metric,
+    MetricAbsent,
+    Metrics,
+    Settings,
+    measure,
+    registered_facts,
+    registered_metrics,
+)
+from tfadvisor.metrics.steady import (
+    class_shares,
+    counted_hosts,
+    device_steps,
+    periods_ms,
+)
+
+__all__ = [
+    "PLACES",
+    "Fact",
+    "Measured",
+    "Metric",
+    "MetricAbsent",
+    "Metrics",
+    "Settings",
+    "class_shares",
+    "counted_hosts",
+    "device_steps",
+    "measure",
+    "periods_ms",
+    "registered_facts",
+    "registered_metrics",
+    "ring_bytes",
+]

@@ -19,11 +19,9 @@ from tfadvisor.metrics.steady import (
 from tfadvisor.program.arguments_differ import Differing
 from tfadvisor.program.recompiled import Recompilation
 from tfadvisor.tallies import added_up
-from tfadvisor.timeline.host.compiles import Compiled
-from tfadvisor.timeline.host.host_costs import HostCost
-from tfadvisor.timeline.host.loop_frames import FrameShare
+from tfadvisor.timeline.host import Compiled, FrameShare, HostCost
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.summary.host_summary import HostSummary
+from tfadvisor.timeline.summary import HostSummary
 from tfadvisor.units import PS_PER_MS, Unit, percent
 from tfadvisor.vocabulary import Better, TimeClass
 

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import counted_hosts, counted_ps, gpus, known_steps
-from tfadvisor.timeline.host_timeline import Capture
+from tfadvisor.timeline import Capture, StepKind, StepSource
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.host_events import calls_function
-from tfadvisor.timeline.timeline_parts import StepKind, StepSource
 from tfadvisor.units import PS_PER_US, Unit
 from tfadvisor.vocabulary import Better, DeviceKind, Scatter
 

@@ -29,10 +29,10 @@ from tfadvisor.metrics.steady import (
 )
 from tfadvisor.metrics.step_time import turnaround_fraction
 from tfadvisor.tallies import added_up
-from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
+from tfadvisor.timeline.devices import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray
 from tfadvisor.timeline.names.collective_events import CollectiveKind
-from tfadvisor.timeline.summary.main_program import ProgramPatterns
+from tfadvisor.timeline.summary import ProgramPatterns
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 

@@ -20,13 +20,12 @@ from tfadvisor.metrics.steady import (
     known_steps,
     tpus,
 )
-from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
+from tfadvisor.timeline.devices import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
 from tfadvisor.timeline.names.collective_events import CollectiveKind
 from tfadvisor.timeline.names.models import known_model
-from tfadvisor.timeline.run.meetings import Meetings
-from tfadvisor.timeline.summary.device import DeviceSummary
-from tfadvisor.timeline.summary.host_summary import HostSummary
+from tfadvisor.timeline.run import Meetings
+from tfadvisor.timeline.summary import DeviceSummary, HostSummary
 from tfadvisor.units import PS_PER_MS, PS_PER_US, Unit
 from tfadvisor.vocabulary import Better, TimeClass
 

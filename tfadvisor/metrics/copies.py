@@ -19,10 +19,10 @@ from tfadvisor.metrics.steady import (
     share,
     spent,
 )
-from tfadvisor.timeline.devices.gpu import capability, vendor
-from tfadvisor.timeline.host.host_costs import HostCost
+from tfadvisor.timeline.devices import capability, vendor
+from tfadvisor.timeline.host import HostCost
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.summary.device import CopyTotals, DeviceSummary
+from tfadvisor.timeline.summary import CopyTotals, DeviceSummary
 from tfadvisor.units import PS_PER_MS, Unit
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 

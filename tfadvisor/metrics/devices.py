@@ -14,9 +14,8 @@ from tfadvisor.metrics.steady import (
     known_steps,
 )
 from tfadvisor.tallies import added_up
-from tfadvisor.timeline.devices.gpu import vendor
-from tfadvisor.timeline.summary.host_summary import HostSummary
-from tfadvisor.timeline.summary.hot_ops import HotOps
+from tfadvisor.timeline.devices import vendor
+from tfadvisor.timeline.summary import HostSummary, HotOps
 from tfadvisor.units import PS_PER_MS, Unit
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 

@@ -17,10 +17,9 @@ from tfadvisor.metrics.rates import Rates, rates_of
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import counted_hosts
 from tfadvisor.printable import short_kernel
+from tfadvisor.timeline import InProgram
 from tfadvisor.timeline.names.kernels import Precision, precision_of_type
-from tfadvisor.timeline.program_ops import InProgram
-from tfadvisor.timeline.summary.device import TINY_PS
-from tfadvisor.timeline.summary.hot_ops import HotOp
+from tfadvisor.timeline.summary import TINY_PS, HotOp
 from tfadvisor.units import PS_PER_S, Unit, rate
 from tfadvisor.vocabulary import Better
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact
 from tfadvisor.metrics.steady import counted_hosts
-from tfadvisor.timeline.run.run_summary import RunSummary
-from tfadvisor.timeline.summary.host_summary import HostSummary
+from tfadvisor.timeline.run import RunSummary
+from tfadvisor.timeline.summary import HostSummary
 from tfadvisor.units import PS_PER_MS, duration
 from tfadvisor.vocabulary import TimeClass
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import a_device, counted_hosts, periods_ms, share
 from tfadvisor.tallies import added_up
-from tfadvisor.timeline.host.input_pipeline import InputPipeline, InputStage
-from tfadvisor.timeline.host.loop_frames import FrameShare
+from tfadvisor.timeline.host import FrameShare, InputPipeline, InputStage
 from tfadvisor.timeline.names.tf_data import asking_stage, stage_kind
 from tfadvisor.units import PS_PER_MS, PS_PER_US, Unit, duration, percent
 from tfadvisor.vocabulary import Better, TimeClass

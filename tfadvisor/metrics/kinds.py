@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric, once
 from tfadvisor.metrics.steady import a_device, accelerators, counted_hosts, gpus, share
+from tfadvisor.timeline import InProgram
 from tfadvisor.timeline.names.device_events import instruction_name
 from tfadvisor.timeline.names.host_events import op_type
 from tfadvisor.timeline.names.kernels import kernel_kind
 from tfadvisor.timeline.names.program_calls import serving_phase
-from tfadvisor.timeline.program_ops import InProgram
-from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
+from tfadvisor.timeline.summary import HotOp, HotOps
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
 if TYPE_CHECKING:
-    from tfadvisor.timeline.summary.main_program import ProgramPatterns
+    from tfadvisor.timeline.summary import ProgramPatterns
 
 
 class OpKind(Enum):

@@ -24,13 +24,13 @@ from tfadvisor.metrics.steady import (
     share,
 )
 from tfadvisor.printable import short_kernel
-from tfadvisor.timeline.host.host_costs import HostCalls
+from tfadvisor.timeline import Distribution, percentile_of
+from tfadvisor.timeline.host import HostCalls
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.collective_events import is_fusion
 from tfadvisor.timeline.names.device_events import is_whole_graph
 from tfadvisor.timeline.names.host_events import op_type
-from tfadvisor.timeline.sketches import Distribution, percentile_of
-from tfadvisor.timeline.summary.device import DeviceSummary, OpTable
+from tfadvisor.timeline.summary import DeviceSummary, OpTable
 from tfadvisor.units import PS_PER_US, Unit
 from tfadvisor.vocabulary import Better, DeviceKind, Scatter, TimeClass
 

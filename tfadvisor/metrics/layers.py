@@ -16,7 +16,8 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, onc
 from tfadvisor.metrics.steady import a_device, counted_hosts, gpus, share
 from tfadvisor.printable import short_kernel
 from tfadvisor.tallies import listed
-from tfadvisor.timeline.devices.gpu import vendor
+from tfadvisor.timeline import InProgram
+from tfadvisor.timeline.devices import vendor
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.op_path import (
     OpPath,
@@ -27,10 +28,8 @@ from tfadvisor.timeline.names.op_path import (
     recurrent_cell,
     recurrent_layer,
 )
-from tfadvisor.timeline.program_ops import InProgram
-from tfadvisor.timeline.run.run_summary import RunSummary
-from tfadvisor.timeline.summary.device import OpTable
-from tfadvisor.timeline.summary.hot_ops import CalmOps
+from tfadvisor.timeline.run import RunSummary
+from tfadvisor.timeline.summary import CalmOps, OpTable
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, TimeClass
 

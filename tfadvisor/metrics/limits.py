@@ -16,14 +16,12 @@ from tfadvisor.metrics.rates import Rates, known_rates
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric, once
 from tfadvisor.metrics.steady import a_device, class_shares, counted_hosts
 from tfadvisor.tallies import added_up
-from tfadvisor.timeline.attribution.spent import Spent
+from tfadvisor.timeline import InProgram
+from tfadvisor.timeline.attribution import Spent
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import kernel_kind
-from tfadvisor.timeline.program_ops import InProgram
-from tfadvisor.timeline.run.run_summary import RunSummary
-from tfadvisor.timeline.summary.host_summary import HostSummary
-from tfadvisor.timeline.summary.hot_ops import HotOp
-from tfadvisor.timeline.summary.program_products import ProgramProducts
+from tfadvisor.timeline.run import RunSummary
+from tfadvisor.timeline.summary import HostSummary, HotOp, ProgramProducts
 from tfadvisor.units import PS_PER_S, Unit
 from tfadvisor.vocabulary import Better, TimeClass
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tfadvisor.arrays import median
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import known_steps, periods_ms
-from tfadvisor.timeline.run.run_summary import RunSummary
+from tfadvisor.timeline.run import RunSummary
 from tfadvisor.trace.counters import Counted, MachineGpu
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter

@@ -12,8 +12,7 @@ from tfadvisor.metrics.steady import (
     known_steps,
     spent,
 )
-from tfadvisor.timeline.host.allocators import DeviceMemory
-from tfadvisor.timeline.host.host_costs import HostCost
+from tfadvisor.timeline.host import DeviceMemory, HostCost
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter
 

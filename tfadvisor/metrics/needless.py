@@ -23,7 +23,7 @@ from tfadvisor.metrics.layers import (
     named_by_tensorflow,
 )
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
+from tfadvisor.timeline.summary import HotOp, HotOps
 from tfadvisor.units import Unit, percent
 from tfadvisor.vocabulary import Better
 

@@ -14,8 +14,8 @@ from tfadvisor.metrics.layers import (
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import counted_hosts
 from tfadvisor.program.looked_up import LookedUpTable
+from tfadvisor.timeline import InProgram
 from tfadvisor.timeline.names.op_path import is_optimizer, without_numbers
-from tfadvisor.timeline.program_ops import InProgram
 from tfadvisor.units import Unit, count
 from tfadvisor.vocabulary import Better
 

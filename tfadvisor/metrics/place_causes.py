@@ -11,7 +11,7 @@ from tfadvisor.metrics.between_dispatches import host_frame
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import class_shares, counted_hosts
 from tfadvisor.tallies import added_up
-from tfadvisor.timeline.attribution.spent import Spent
+from tfadvisor.timeline.attribution import Spent
 from tfadvisor.timeline.names.doings import Doing
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, TimeClass

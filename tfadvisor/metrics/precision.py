@@ -16,8 +16,7 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, onc
 from tfadvisor.metrics.steady import a_gpu, gpus, share
 from tfadvisor.printable import short_kernel
 from tfadvisor.tallies import added_up
-from tfadvisor.timeline.devices.gpu import capability, vendor
-from tfadvisor.timeline.devices.protocol import number
+from tfadvisor.timeline.devices import capability, number, vendor
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.device_events import is_whole_graph

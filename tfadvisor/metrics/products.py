@@ -16,7 +16,7 @@ from tfadvisor.metrics.precision import fp64_kernel_share, unknown_precision_sha
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import gpus, share, tpus
 from tfadvisor.printable import short_kernel
-from tfadvisor.timeline.summary.hot_ops import HotOp
+from tfadvisor.timeline.summary import HotOp
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, TimeClass
 

@@ -20,7 +20,7 @@ from tfadvisor.metrics.steady import share
 from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.names.device_events import instruction_name
 from tfadvisor.timeline.names.program_calls import function_of_module
-from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
+from tfadvisor.timeline.summary import HotOp, HotOps
 from tfadvisor.units import PS_PER_S, Unit, percent
 from tfadvisor.vocabulary import Better, TimeClass
 

@@ -8,12 +8,10 @@ import msgspec
 
 from tfadvisor.metrics.precision import product_kind, rounds_to_tf32
 from tfadvisor.metrics.registry import MetricAbsent
-from tfadvisor.timeline.devices.device_kinds import peaks_of
-from tfadvisor.timeline.devices.protocol import UNKNOWN, Peaks
+from tfadvisor.timeline.devices import UNKNOWN, Peaks, peaks_of
 from tfadvisor.timeline.names.kernels import Precision, precision_of_type
-from tfadvisor.timeline.run.run_summary import RunSummary
-from tfadvisor.timeline.summary.host_summary import HostSummary
-from tfadvisor.timeline.summary.hot_ops import HotOp
+from tfadvisor.timeline.run import RunSummary
+from tfadvisor.timeline.summary import HostSummary, HotOp
 from tfadvisor.trace.counters import MachineRates
 from tfadvisor.vocabulary import DeviceKind
 

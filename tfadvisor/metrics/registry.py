@@ -14,8 +14,8 @@ from typing import TypeVar, overload
 import msgspec
 
 from tfadvisor.causes import ProgramSource
-from tfadvisor.timeline.attribution.spent import largest_places
-from tfadvisor.timeline.run.run_summary import RunSummary
+from tfadvisor.timeline.attribution import largest_places
+from tfadvisor.timeline.run import RunSummary
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter, TimeClass
 

@@ -35,7 +35,7 @@ from tfadvisor.metrics.programs import (
 )
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.printable import short_kernel
-from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
+from tfadvisor.timeline.summary import HotOp, HotOps
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 

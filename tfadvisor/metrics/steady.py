@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, once
-from tfadvisor.timeline.host.host_costs import HostCost
+from tfadvisor.timeline import StepSource
+from tfadvisor.timeline.host import HostCost
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.run.run_summary import RunSummary
-from tfadvisor.timeline.summary.device import DeviceSummary
-from tfadvisor.timeline.summary.host_summary import HostSummary
-from tfadvisor.timeline.timeline_parts import StepSource
+from tfadvisor.timeline.run import RunSummary
+from tfadvisor.timeline.summary import DeviceSummary, HostSummary
 from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import DeviceKind, TimeClass
 

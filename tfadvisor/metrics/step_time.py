@@ -22,9 +22,9 @@ from tfadvisor.metrics.steady import (
     share,
     spent,
 )
-from tfadvisor.timeline.host.host_costs import HostCost
+from tfadvisor.timeline.host import HostCost
 from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.summary.host_summary import HostSummary
+from tfadvisor.timeline.summary import HostSummary
 from tfadvisor.units import PS_PER_MS, Unit
 from tfadvisor.vocabulary import Better, Scatter, TimeClass
 

@@ -24,10 +24,8 @@ from tfadvisor.metrics.steady import (
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.run.meetings import Meetings
-from tfadvisor.timeline.run.run_summary import RunSummary
-from tfadvisor.timeline.summary.device import DeviceSummary
-from tfadvisor.timeline.summary.host_summary import HostSummary
+from tfadvisor.timeline.run import Meetings, RunSummary
+from tfadvisor.timeline.summary import DeviceSummary, HostSummary
 from tfadvisor.units import PS_PER_MS, Unit, percent
 from tfadvisor.vocabulary import Better, TimeClass
 

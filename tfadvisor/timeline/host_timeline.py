@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import blocks, distinct
-from tfadvisor.program.find_modules import Modules
+from tfadvisor.program import Modules
 from tfadvisor.timeline.attribution.inside import Inside
 from tfadvisor.timeline.attribution.spent import Spent
 from tfadvisor.timeline.devices.device_kinds import UnrecordedWork

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tfadvisor.printable import cut
-from tfadvisor.program.cost import Costs
+from tfadvisor.program import (
+    Costs,
+    Instruction,
+    Module,
+    SourceLocation,
+    location_beside,
+    location_of,
+)
 from tfadvisor.program.flow import (
     Users,
     effect,
@@ -22,8 +29,6 @@ from tfadvisor.program.flow import (
 )
 from tfadvisor.program.in_words import in_words, scattered
 from tfadvisor.program.matrix_products import multiplied_type, products
-from tfadvisor.program.module import Instruction, Module
-from tfadvisor.program.operations import SourceLocation, location_beside, location_of
 from tfadvisor.program.parameters import copied_argument
 from tfadvisor.program.patterns import unrolled
 from tfadvisor.timeline.names.device_events import (
@@ -32,7 +37,7 @@ from tfadvisor.timeline.names.device_events import (
 )
 
 if TYPE_CHECKING:
-    from tfadvisor.program.cost import Cost
+    from tfadvisor.program import Cost
     from tfadvisor.program.matrix_products import DotSize
 
 _LONGEST_SHAPE = 80

@@ -27,7 +27,7 @@ from support.xprof_answers import (
 )
 
 import tfadvisor
-from tfadvisor.timeline.build_host import SELECTION, build_host
+from tfadvisor.timeline.host_build import SELECTION, build_host
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.names.kernels import kernel_kind
 from tfadvisor.trace import messages

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.shared_traces import needs_shared_traces, shared_trace_files
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.build_host import SELECTION, build_host
+from tfadvisor.timeline.host_build import SELECTION, build_host
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import union_of
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass

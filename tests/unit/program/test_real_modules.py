@@ -13,8 +13,8 @@ from support.shared_traces import FOLDER, needs_shared_traces
 from tfadvisor.errors import TraceError
 from tfadvisor.program.cost import Costs
 from tfadvisor.program.exchanges import collectives
-from tfadvisor.program.find_modules import Modules, find_modules
 from tfadvisor.program.module import Module
+from tfadvisor.program.modules_of_trace import Modules, find_modules
 from tfadvisor.program.operations import location_of
 from tfadvisor.program.parameters import arguments, parameter_summary
 from tfadvisor.timeline.program_ops import find_instruction

@@ -16,7 +16,7 @@ from support.shared_traces import shared_trace_files
 from support.trace_builder import trace
 
 from tfadvisor.errors import TraceError
-from tfadvisor.timeline.build_host import SELECTION
+from tfadvisor.timeline.host_build import SELECTION
 from tfadvisor.trace import compiled_decoder, messages, twin
 from tfadvisor.trace.columns import HostTrace, NameFilter, Selection
 from tfadvisor.trace.source import Source, open_source

@@ -13,7 +13,7 @@ import pytest
 from support.same_trace import assert_same
 from support.trace_builder import trace
 
-from tfadvisor.timeline.build_host import SELECTION
+from tfadvisor.timeline.host_build import SELECTION
 from tfadvisor.trace import compiled_decoder, source
 from tfadvisor.trace.columns import Selection
 from tfadvisor.trace.source import Source, open_source

@@ -31,8 +31,8 @@ from tfadvisor.analysis import Analysis, Options, check_rules, read_run
 from tfadvisor.errors import UsageError
 from tfadvisor.report.forms import as_text
 from tfadvisor.text_page import screen_of
+from tfadvisor.trace import choose_run, host_of
 from tfadvisor.trace.counters import ENDING
-from tfadvisor.trace.runs import choose_run, host_of
 
 
 def _reading() -> dict[str, Any]:

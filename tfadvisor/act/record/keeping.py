@@ -25,9 +25,9 @@ from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.files import new_file
 from tfadvisor.report import Report
 from tfadvisor.report.assembly.sampled import not_sampled
+from tfadvisor.trace import Run, choose_run, host_of
 from tfadvisor.trace.counters import ENDING
 from tfadvisor.trace.noted_sources import SOURCES_ENDING
-from tfadvisor.trace.runs import Run, choose_run, host_of
 from tfadvisor.trace.samples import SAMPLES_ENDING, read_samples
 from tfadvisor.vocabulary import DeviceKind
 

@@ -25,9 +25,9 @@ from tfadvisor.act.record.watch import Watch, first_in_loop
 from tfadvisor.analysis import Options, ReadRun, read_run
 from tfadvisor.errors import TraceError
 from tfadvisor.report import Report
+from tfadvisor.trace import choose_run
 from tfadvisor.trace.counters import ENDING
 from tfadvisor.trace.noted_sources import SOURCES_ENDING
-from tfadvisor.trace.runs import choose_run
 from tfadvisor.trace.samples import SAMPLES_ENDING
 
 _TRACE_ENDING = ".xplane.pb"

@@ -20,7 +20,7 @@ from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.files import read_small_text
 from tfadvisor.report import Report
-from tfadvisor.trace.runs import choose_run
+from tfadvisor.trace import choose_run
 
 _LARGEST_REPORT = 200_000_000
 CodemodsByRule = Mapping[str, Sequence[CodemodRef]]

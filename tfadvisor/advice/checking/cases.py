@@ -18,7 +18,7 @@ from tfadvisor.advice.loading.rule import Rule, refused
 from tfadvisor.advice.loading.yaml_marks import Marked, load, read_rule_file
 from tfadvisor.advice.ranking import finding_alone, severity
 from tfadvisor.errors import RuleError
-from tfadvisor.metrics.registry import (
+from tfadvisor.metrics import (
     Measured,
     Metrics,
     registered_facts,

@@ -8,7 +8,7 @@ from functools import partial
 from tfadvisor.advice.explaining.explained import Known, Paragraph, first_sentence
 from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.advice.loading.rule_limits import limits_of
-from tfadvisor.metrics.registry import (
+from tfadvisor.metrics import (
     Fact,
     Metric,
     registered_facts,

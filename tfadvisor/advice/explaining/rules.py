@@ -8,7 +8,7 @@ from functools import partial
 from tfadvisor.advice.explaining.explained import Known, Paragraph
 from tfadvisor.advice.loading.rule import FixRule, Rule
 from tfadvisor.advice.loading.rule_limits import limits_of
-from tfadvisor.metrics.registry import registered_metrics
+from tfadvisor.metrics import registered_metrics
 
 RULE = "rule"
 

@@ -9,7 +9,7 @@ from enum import Enum
 import msgspec
 
 from tfadvisor.advice.judging.judged import is_few, is_guessed, work_lost
-from tfadvisor.metrics.registry import Metrics
+from tfadvisor.metrics import Metrics
 
 WORTH_NAMING = 0.15
 """A class of lost time below this share is not what a step is bound by."""

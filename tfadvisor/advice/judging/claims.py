@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from tfadvisor.advice.findings import NotApplicable
 from tfadvisor.advice.judging.judged import Judged
 from tfadvisor.advice.loading.rule import Rule
-from tfadvisor.metrics.registry import Metrics
+from tfadvisor.metrics import Metrics
 from tfadvisor.vocabulary import CATEGORIES, TimeClass
 
 _TOLERANCE = 1e-9

@@ -17,7 +17,7 @@ from tfadvisor.advice.loading.yaml_marks import Marked
 from tfadvisor.units import counted, in_words
 
 if TYPE_CHECKING:
-    from tfadvisor.metrics.registry import Metrics
+    from tfadvisor.metrics import Metrics
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "above": lambda value, bound: value > bound,
@@ -264,7 +264,7 @@ def is_given(name: str, metrics: Metrics) -> bool:
 
 def is_known(name: str) -> bool:
     """Whether a metric or fact of this name is registered."""
-    from tfadvisor.metrics.registry import (
+    from tfadvisor.metrics import (
         registered_facts,
         registered_metrics,
     )  # a build compiles rules without NumPy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from tfadvisor.metrics.registry import Metrics
+from tfadvisor.metrics import Metrics
 from tfadvisor.units import percent
 
 _HALF = 0.5

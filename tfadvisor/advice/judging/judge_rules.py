@@ -29,7 +29,7 @@ from tfadvisor.advice.judging.judged import (
     work_lost,
 )
 from tfadvisor.advice.loading.rule import FixRule, Rule
-from tfadvisor.metrics.registry import Metrics
+from tfadvisor.metrics import Metrics
 from tfadvisor.units import percent
 from tfadvisor.vocabulary import TimeClass
 

@@ -8,7 +8,7 @@ import msgspec
 
 from tfadvisor.advice.findings import Fix, Saving
 from tfadvisor.advice.loading.rule import Rule
-from tfadvisor.metrics.registry import Metrics
+from tfadvisor.metrics import Metrics
 
 NO_SAVING = Saving(0.0, 0.0, "")
 

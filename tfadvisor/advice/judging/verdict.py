@@ -18,7 +18,7 @@ from tfadvisor.advice.judging.cause import (
 from tfadvisor.advice.judging.distance import distance_of
 from tfadvisor.advice.judging.judged import is_few, is_guessed, work_lost
 from tfadvisor.advice.measured import is_measured_part
-from tfadvisor.metrics.registry import Metrics
+from tfadvisor.metrics import Metrics
 from tfadvisor.units import counted, percent
 from tfadvisor.vocabulary import VERDICTS, Severity
 

@@ -100,7 +100,7 @@ def codemods_by_rule(extra: Sequence[Path] = ()) -> dict[str, tuple[CodemodRef, 
 
 def checked(marked: Marked) -> Rule:
     """A rule whose every field is right and whose every metric and fact exists."""
-    from tfadvisor.metrics.registry import (
+    from tfadvisor.metrics import (
         PLACES,
     )  # a build compiles rules without NumPy
 

@@ -34,7 +34,7 @@ class Limit(msgspec.Struct, frozen=True):
     @property
     def unit(self) -> Unit:
         """The metric's."""
-        from tfadvisor.metrics.registry import (
+        from tfadvisor.metrics import (
             registered_metrics,
         )  # a build compiles rules without NumPy
 

@@ -40,7 +40,7 @@ from tfadvisor.vocabulary import Severity
 if TYPE_CHECKING:
     from tfadvisor.analysis import Options
     from tfadvisor.report.forms import Form
-    from tfadvisor.trace.runs import Run
+    from tfadvisor.trace import Run
 
 _EXAMPLES = """\
 Examples:

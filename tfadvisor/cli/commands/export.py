@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tfadvisor.analysis import Options
     from tfadvisor.report import Report
     from tfadvisor.serve import Profile
-    from tfadvisor.trace.runs import Run
+    from tfadvisor.trace import Run
 
 
 _EXAMPLES = """\
@@ -190,7 +190,7 @@ def _write_profile(made: Profile, target: Path) -> None:
 
 def _files(paths: Sequence[Path], options: Options) -> list[Path]:
     """All hosts of each path's run, files with the very bytes of another one once."""
-    from tfadvisor.trace.runs import choose_run, without_duplicates
+    from tfadvisor.trace import choose_run, without_duplicates
 
     found: list[Path] = []
     for path in paths:

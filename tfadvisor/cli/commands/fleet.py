@@ -119,7 +119,7 @@ def fleet(
 def _write_table(sources: Sequence[Path], finding: Finding, output: Path) -> int:
     """Brings the table up to date, and says what was new."""
     from tfadvisor.fleet import arrow, bring_up_to_date
-    from tfadvisor.timeline.run.local_processes import LocalProcesses
+    from tfadvisor.timeline.run import LocalProcesses
 
     arrow()
     for source in sources:
@@ -140,7 +140,7 @@ def _write_table(sources: Sequence[Path], finding: Finding, output: Path) -> int
 def _rows(sources: Sequence[Path], finding: Finding) -> list[Row]:
     """Of tables their rows, and of folders a row a run, by place."""
     from tfadvisor.fleet import read_rows, read_table
-    from tfadvisor.timeline.run.local_processes import LocalProcesses
+    from tfadvisor.timeline.run import LocalProcesses
 
     rows: list[Row] = []
     folders: list[Path] = []

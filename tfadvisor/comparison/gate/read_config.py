@@ -308,7 +308,7 @@ def _fits_any(pattern: str, names: Iterable[str]) -> bool:
 def known_names(rules: Sequence[pathlib.Path] = ()) -> Known:
     """What a configuration may name."""
     from tfadvisor.advice.loading.catalogue import load_catalogue
-    from tfadvisor.metrics.registry import registered_metrics
+    from tfadvisor.metrics import registered_metrics
 
     catalogue = load_catalogue(rules, preview=True)
     return Known(

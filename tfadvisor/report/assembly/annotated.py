@@ -9,12 +9,11 @@ from tfadvisor.advice.findings import CaptureNote
 from tfadvisor.causes import ProgramSource
 from tfadvisor.causes.source_files import DIFFERS, ParsedFile
 from tfadvisor.causes.witness import first_line, functions_around
-from tfadvisor.metrics.registry import MetricAbsent
-from tfadvisor.metrics.steady import class_shares, counted_hosts
+from tfadvisor.metrics import MetricAbsent, class_shares, counted_hosts
 from tfadvisor.report.assembly.attribution import named_time
 from tfadvisor.report.model import AnnotatedFile, LineCost, SourcePart
-from tfadvisor.timeline.attribution.spent import Spent
-from tfadvisor.timeline.run.run_summary import RunSummary
+from tfadvisor.timeline.attribution import Spent
+from tfadvisor.timeline.run import RunSummary
 from tfadvisor.vocabulary import TimeClass
 
 _SHORT_FILE = 300

@@ -14,18 +14,17 @@ from msgspec.structs import replace
 
 from tfadvisor.arrays import median
 from tfadvisor.causes import Cause, ProgramSource, causes_of
+from tfadvisor.metrics import MetricAbsent, class_shares, counted_hosts, periods_ms
 from tfadvisor.metrics.layers import ComputedOp, OpKey, parts_of
-from tfadvisor.metrics.registry import MetricAbsent
-from tfadvisor.metrics.steady import class_shares, counted_hosts, periods_ms
 from tfadvisor.printable import cut
 from tfadvisor.report.model import ActivityTime, ClassTime, Place, PlacedTime
 from tfadvisor.report.wording import OTHER
 from tfadvisor.tallies import added_up, listed
-from tfadvisor.timeline.attribution.spent import NOT_RECORDED, Spent
+from tfadvisor.timeline.attribution import NOT_RECORDED, Spent
 from tfadvisor.timeline.names.device_events import instruction_name
 from tfadvisor.timeline.names.host_events import op_type
 from tfadvisor.timeline.names.op_path import op_name
-from tfadvisor.timeline.run.run_summary import RunSummary
+from tfadvisor.timeline.run import RunSummary
 from tfadvisor.units import number_of
 from tfadvisor.vocabulary import TimeClass
 

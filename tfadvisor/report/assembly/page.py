@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tfadvisor.metrics.registry import registered_facts, registered_metrics
-from tfadvisor.metrics.steady import counted_hosts
+from tfadvisor.metrics import counted_hosts, registered_facts, registered_metrics
 from tfadvisor.printable import short_kernel
 from tfadvisor.report.assembly.page_programs import (
     excerpt_rows,
@@ -27,10 +26,10 @@ from tfadvisor.report.forms.page_data import (
     StageRow,
 )
 from tfadvisor.report.model import Report
-from tfadvisor.timeline.host.input_pipeline import InputStage
+from tfadvisor.timeline.host import InputStage
 from tfadvisor.timeline.names.device_events import instruction_name
-from tfadvisor.timeline.picture.step_picture import Lane, StepPicture
-from tfadvisor.timeline.run.run_summary import RunSummary
+from tfadvisor.timeline.picture import Lane, StepPicture
+from tfadvisor.timeline.run import RunSummary
 from tfadvisor.units import PS_PER_MS
 
 _MOST_OPS = 20_000

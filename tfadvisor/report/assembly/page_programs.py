@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tfadvisor.metrics import MetricAbsent, device_steps
 from tfadvisor.metrics.layers import ComputedOp, compute_parts
-from tfadvisor.metrics.registry import MetricAbsent
-from tfadvisor.metrics.steady import device_steps
-from tfadvisor.program.buffers import Buffer, ProgramMemory
+from tfadvisor.program import Buffer, ProgramMemory
 from tfadvisor.program.hlo_text import Neighbour
 from tfadvisor.report.forms.page_data import (
     BlockRow,
@@ -20,9 +19,9 @@ from tfadvisor.report.forms.page_data import (
     PeaksInfo,
     ProgramMemoryInfo,
 )
-from tfadvisor.timeline.devices.device_kinds import peaks_of
-from tfadvisor.timeline.picture.events import Block, MemoryCurve
-from tfadvisor.timeline.run.run_summary import RunSummary
+from tfadvisor.timeline.devices import peaks_of
+from tfadvisor.timeline.picture import Block, MemoryCurve
+from tfadvisor.timeline.run import RunSummary
 from tfadvisor.units import PS_PER_MS
 
 _MOST_PARTS = 4_000

@@ -19,9 +19,8 @@ from tfadvisor.advice.ranking import Ranking, ranked
 from tfadvisor.advice.savings import calibration
 from tfadvisor.arrays import median, percentile
 from tfadvisor.causes import ProgramSource
+from tfadvisor.metrics import MetricAbsent, Metrics, class_shares, periods_ms
 from tfadvisor.metrics.layers import compute_parts
-from tfadvisor.metrics.registry import MetricAbsent, Metrics
-from tfadvisor.metrics.steady import class_shares, periods_ms
 from tfadvisor.report.assembly.annotated import annotated, on_files
 from tfadvisor.report.assembly.attribution import attribution
 from tfadvisor.report.assembly.report_tables import machine_infos, run_ops
@@ -39,11 +38,11 @@ from tfadvisor.report.model import (
     Tool,
 )
 from tfadvisor.report.wording import OTHER
-from tfadvisor.timeline.attribution.spent import NOT_RECORDED, QUEUED
+from tfadvisor.timeline import StepKind
+from tfadvisor.timeline.attribution import NOT_RECORDED, QUEUED
 from tfadvisor.timeline.names.op_path import is_optimizer
-from tfadvisor.timeline.run.run_summary import RunSummary
-from tfadvisor.timeline.summary.host_summary import HostSummary
-from tfadvisor.timeline.timeline_parts import StepKind
+from tfadvisor.timeline.run import RunSummary
+from tfadvisor.timeline.summary import HostSummary
 from tfadvisor.units import PS_PER_MS, percent
 from tfadvisor.version import VERSION
 from tfadvisor.vocabulary import TimeClass

@@ -9,16 +9,16 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from tfadvisor.metrics import device_steps
 from tfadvisor.metrics.layers import known_by_hlo
 from tfadvisor.metrics.precision import product_kind, rounds_to_tf32
-from tfadvisor.metrics.steady import device_steps
 from tfadvisor.report.model import GpuInfo, MachineInfo, Op
+from tfadvisor.timeline import InProgram
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import Precision, kernel_kind, precision_of_type
 from tfadvisor.timeline.names.op_path import op_name
-from tfadvisor.timeline.program_ops import InProgram
-from tfadvisor.timeline.run.run_summary import RunSummary
-from tfadvisor.timeline.summary.device import DeviceSummary, OpTable
+from tfadvisor.timeline.run import RunSummary
+from tfadvisor.timeline.summary import DeviceSummary, OpTable
 from tfadvisor.trace.counters import Counted, MachineGpu
 from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import DeviceKind

@@ -9,14 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tfadvisor.arrays import distinct, median
-from tfadvisor.metrics.collectives import ring_bytes
-from tfadvisor.metrics.steady import counted_hosts
+from tfadvisor.metrics import counted_hosts, ring_bytes
 from tfadvisor.report.forms.page_data import CollectiveRow, DeviceRow
-from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
+from tfadvisor.timeline.devices import CollectiveCalls
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names.collective_events import CollectiveKind
-from tfadvisor.timeline.run.run_summary import RunSummary
-from tfadvisor.timeline.summary.device import DeviceSummary
+from tfadvisor.timeline.run import RunSummary
+from tfadvisor.timeline.summary import DeviceSummary
 from tfadvisor.units import PS_PER_MS, PS_PER_S
 from tfadvisor.vocabulary import TimeClass
 

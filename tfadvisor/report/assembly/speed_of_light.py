@@ -6,14 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 
 from tfadvisor.arrays import median
+from tfadvisor.metrics import MetricAbsent, periods_ms
 from tfadvisor.metrics.layers import parts_of
 from tfadvisor.metrics.limits import BoundedOp, BoundedOps, WorkKind, bounded_ops
-from tfadvisor.metrics.registry import MetricAbsent
-from tfadvisor.metrics.steady import periods_ms
 from tfadvisor.report.assembly.attribution import place_of
 from tfadvisor.report.model import ClassTime, LimitGap, Place, SpeedOfLight
 from tfadvisor.tallies import listed
-from tfadvisor.timeline.run.run_summary import RunSummary
+from tfadvisor.timeline.run import RunSummary
 from tfadvisor.vocabulary import TimeClass
 
 _MOST_PLACES = 3

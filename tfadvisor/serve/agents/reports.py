@@ -19,7 +19,7 @@ from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.memory_limits import Limits, limited_memory, limits_of_files
 from tfadvisor.processes import Worker, answer_tasks
 from tfadvisor.report import Report
-from tfadvisor.trace.runs import Run, choose_run, find_runs, host_of
+from tfadvisor.trace import Run, choose_run, find_runs, host_of
 
 if TYPE_CHECKING:
     from tfadvisor.act.repair import PatchPlan

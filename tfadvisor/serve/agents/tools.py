@@ -24,7 +24,7 @@ from tfadvisor.version import VERSION
 
 if TYPE_CHECKING:
     from tfadvisor.report import Op
-    from tfadvisor.trace.runs import Run
+    from tfadvisor.trace import Run
 
 
 LARGEST = 100_000
@@ -85,7 +85,7 @@ class Tools:
         """List the recorded runs below a folder, the newest first: name, path, hosts,
         when it was recorded, bytes.
         """
-        from tfadvisor.trace.runs import host_of, recorded_at
+        from tfadvisor.trace import host_of, recorded_at
 
         runs = self._root.runs(path)
         listed = []

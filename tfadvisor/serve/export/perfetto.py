@@ -22,12 +22,11 @@ from tfadvisor.serve.export.perfetto_packets import (
     put_slices,
     thread_track,
 )
-from tfadvisor.timeline.build_host import SELECTION
-from tfadvisor.timeline.host_timeline import HostTimeline
+from tfadvisor.timeline import SELECTION, HostTimeline
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.run.one_host import Progress, Watch
+from tfadvisor.timeline.run import Progress, Watch
+from tfadvisor.trace import Run
 from tfadvisor.trace.columns import NUM_OCCURRENCES, HostTrace
-from tfadvisor.trace.runs import Run
 
 _PS_PER_NS = 1_000
 

@@ -25,7 +25,7 @@ from tfadvisor.serve.export.perfetto_packets import (
     put_slices,
     text_argument,
 )
-from tfadvisor.timeline.host_timeline import HostTimeline
+from tfadvisor.timeline import Device, HostTimeline, StepKind, classes_of_time
 from tfadvisor.timeline.intervals import (
     EMPTY,
     BoolArray,
@@ -36,8 +36,6 @@ from tfadvisor.timeline.intervals import (
     union,
     union_of,
 )
-from tfadvisor.timeline.steps.class_masks import classes_of_time
-from tfadvisor.timeline.timeline_parts import Device, StepKind
 from tfadvisor.vocabulary import TimeClass
 
 _PS_PER_NS = 1_000

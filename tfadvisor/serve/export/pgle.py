@@ -27,9 +27,9 @@ from tfadvisor.serve.export.pgle_events import (
 from tfadvisor.tallies import listed
 from tfadvisor.timeline.names.classes import UNKNOWN, framework_of
 from tfadvisor.timeline.names.stats import HLO_MODULE, JAX_VERSION
+from tfadvisor.trace import decode_file
 from tfadvisor.trace.bounds import FIXED_64
 from tfadvisor.trace.columns import HostTrace
-from tfadvisor.trace.decode import decode_file
 
 if TYPE_CHECKING:
     import numpy.typing as npt

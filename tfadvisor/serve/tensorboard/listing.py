@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from tfadvisor.errors import AdvisorError
 from tfadvisor.printable import in_utf8
+from tfadvisor.trace import Run, find_runs, recorded_at
 from tfadvisor.trace.remote_path import RemotePath, is_address, place_of, size_and_stamp
-from tfadvisor.trace.runs import Run, find_runs, recorded_at
 
 _FRESH_S = 3.0
 _FIRST_LOOK_S = 0.3

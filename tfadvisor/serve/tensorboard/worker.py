@@ -31,12 +31,11 @@ from tfadvisor.serve.tensorboard.cache import (
     STEP,
     SUMMARY,
 )
-from tfadvisor.timeline.build_host import SELECTION, build_host
-from tfadvisor.timeline.picture.step_picture import Drawing
-from tfadvisor.timeline.run.read_hosts import Detail, progress_over
-from tfadvisor.trace.decode import decode_file
+from tfadvisor.timeline import SELECTION, build_host
+from tfadvisor.timeline.picture import Drawing
+from tfadvisor.timeline.run import Detail, progress_over
+from tfadvisor.trace import Run, decode_file, host_of
 from tfadvisor.trace.remote_path import place_of
-from tfadvisor.trace.runs import Run, host_of
 
 _SAY_EVERY_S = 0.1
 _STEP_EVENTS = 30_000

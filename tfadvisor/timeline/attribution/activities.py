@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from tfadvisor.program.find_modules import Modules
+    from tfadvisor.program import Modules
 
 _MOST = 400
 """Entries of a class that are kept of a host; the rest is one entry without a name."""

@@ -29,8 +29,7 @@ from tfadvisor.vocabulary import TimeClass
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tfadvisor.program.find_modules import Modules
-    from tfadvisor.program.module import Module
+    from tfadvisor.program import Module, Modules
 
 _MOST = 300
 """Ops of a device that are listed one by one."""

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.intervals import Int64Array, Intervals, union
 from tfadvisor.timeline.names.frames import named_function, place_in_words
+from tfadvisor.trace import host_of
 from tfadvisor.trace.columns import HostTrace, session_start_ns
-from tfadvisor.trace.runs import host_of
 from tfadvisor.trace.samples import read_samples
 from tfadvisor.vocabulary import TimeClass
 

@@ -34,8 +34,7 @@ from tfadvisor.timeline.names.kernels import (
 from tfadvisor.timeline.timeline_parts import DeviceOps
 
 if TYPE_CHECKING:
-    from tfadvisor.program.find_modules import Modules
-    from tfadvisor.program.schedule import Launched
+    from tfadvisor.program import Launched, Modules
 
 _MOST_BETWEEN = 1 << 14
 """Longer runs of kernels without a name are not looked at."""
@@ -69,7 +68,7 @@ def _schedule_of(
     ops: DeviceOps, programs: Modules, mine: Int64Array, program: int
 ) -> _Schedule | None:
     """None where nothing is to be aligned, or the program is not in the trace."""
-    from tfadvisor.program.schedule import launched  # only with HLO in the trace
+    from tfadvisor.program import launched  # only with HLO in the trace
 
     row = int(ops.module[mine[0]])
     try:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tfadvisor.arrays import distinct, is_in, true_at
 from tfadvisor.errors import TraceError
-from tfadvisor.program.find_modules import Modules
+from tfadvisor.program import Modules
 from tfadvisor.tallies import listed
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
 from tfadvisor.timeline.names.classes import DeviceClass

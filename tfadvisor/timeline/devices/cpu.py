@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfadvisor.arrays import constant, distinct
-from tfadvisor.program.find_modules import Modules
+from tfadvisor.program import Modules
 from tfadvisor.timeline.devices.collective_calls import collectives_by_name
 from tfadvisor.timeline.devices.cpu_thunks import (
     calls_of_runs,

@@ -1,1 +1,42 @@
 """What the host does: threads, dispatches, waits, Python, the input pipeline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tfadvisor.timeline.host.allocators import DeviceMemory
+    from tfadvisor.timeline.host.compiles import Compiled
+    from tfadvisor.timeline.host.event_counts import EventCounts, count_events
+    from tfadvisor.timeline.host.host_costs import HostCalls, HostCost
+    from tfadvisor.timeline.host.input_pipeline import InputPipeline, InputStage
+    from tfadvisor.timeline.host.loop_frames import FrameShare
+else:
+    from tfadvisor.face import face
+
+    __getattr__ = face(
+        __name__,
+        {
+            "Compiled": "compiles",
+            "DeviceMemory": "allocators",
+            "EventCounts": "event_counts",
+            "FrameShare": "loop_frames",
+            "HostCalls": "host_costs",
+            "HostCost": "host_costs",
+            "InputPipeline": "input_pipeline",
+            "InputStage": "input_pipeline",
+            "count_events": "event_counts",
+        },
+    )
+
+__all__ = [
+    "Compiled",
+    "DeviceMemory",
+    "EventCounts",
+    "FrameShare",
+    "HostCalls",
+    "HostCost",
+    "InputPipeline",
+    "InputStage",
+    "count_events",
+]

@@ -12,8 +12,8 @@ import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
 from tfadvisor.errors import TraceError
+from tfadvisor.program import Modules
 from tfadvisor.program.arguments_differ import Differing, differing
-from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Intervals, intersection
 from tfadvisor.timeline.names import stats

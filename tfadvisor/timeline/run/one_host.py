@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from tfadvisor.errors import TraceError
-from tfadvisor.timeline.build_host import PICTURED, SELECTION, build_host
 from tfadvisor.timeline.devices.device_kinds import on_own_clocks
+from tfadvisor.timeline.host_build import PICTURED, SELECTION, build_host
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.summary.host_summary import HostSummary, summarize
+from tfadvisor.trace import decode_file
 from tfadvisor.trace.columns import HostTrace, Selection
-from tfadvisor.trace.decode import decode_file
 from tfadvisor.trace.remote_path import RemotePath, place_of
 
 if TYPE_CHECKING:

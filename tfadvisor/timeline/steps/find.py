@@ -42,8 +42,8 @@ from tfadvisor.timeline.steps.without_markers import (
 from tfadvisor.timeline.sweeps import reached
 from tfadvisor.timeline.timeline_parts import Device, StepKind, Steps, StepSource
 from tfadvisor.timeline.windows import leading
+from tfadvisor.trace import host_of
 from tfadvisor.trace.columns import HostTrace
-from tfadvisor.trace.runs import host_of
 from tfadvisor.trace.samples import read_samples
 from tfadvisor.units import PS_PER_MS, number_of
 from tfadvisor.vocabulary import DeviceKind, TimeClass

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from tfadvisor.arrays import distinct, is_in, true_at
 from tfadvisor.memory_limits import give_back
-from tfadvisor.program.find_modules import Modules
+from tfadvisor.program import Modules
 from tfadvisor.timeline.devices.collective_calls import (
     CollectiveCalls,
     collective_calls,

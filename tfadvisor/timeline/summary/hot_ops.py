@@ -19,8 +19,7 @@ from tfadvisor.timeline.timeline_parts import Device, DeviceOps, Stated, Steps
 from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
-    from tfadvisor.program.find_modules import Modules
-    from tfadvisor.program.module import Module
+    from tfadvisor.program import Module, Modules
     from tfadvisor.timeline.program_ops import InProgram
 
 _MOST = 100
@@ -178,7 +177,7 @@ def _told(
     moved: int,
 ) -> InProgram:
     """What the profiler itself says of an op."""
-    from tfadvisor.program.cost import Cost
+    from tfadvisor.program import Cost
     from tfadvisor.program.matrix_products import DotSize
     from tfadvisor.timeline.program_ops import InProgram
 

@@ -11,19 +11,17 @@ from typing import Any
 import msgspec
 
 from tfadvisor.errors import TraceError
+from tfadvisor.program import Module, Modules, ProgramMemory, program_memory
 from tfadvisor.program.attributes import equal_partitions
-from tfadvisor.program.buffers import ProgramMemory, program_memory
 from tfadvisor.program.exchanges import (
     asked_for,
     collectives_between_products,
     gathers_of_weights,
     of_experts,
 )
-from tfadvisor.program.find_modules import Modules
 from tfadvisor.program.flow import Users
 from tfadvisor.program.hlo_text import Shown, shown
 from tfadvisor.program.looked_up import LookedUpTable, looked_up_tables
-from tfadvisor.program.module import Module
 from tfadvisor.program.patterns import unfused_attention
 from tfadvisor.timeline.program_ops import find_instruction
 from tfadvisor.timeline.summary.device import OpTable

@@ -11,8 +11,7 @@ import numpy as np
 
 from tfadvisor.arrays import ranks, true_at
 from tfadvisor.errors import TraceError
-from tfadvisor.program.find_modules import Modules
-from tfadvisor.program.module import Module
+from tfadvisor.program import Module, Modules
 from tfadvisor.program.products_of_run import ProductOfRun, products_of_run
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import is_attention, kernel_kind

@@ -13,7 +13,7 @@ import pytest
 
 from tfadvisor.timeline import build_host as stages
 from tfadvisor.timeline.attribution.activities import activities
-from tfadvisor.timeline.build_host import SELECTION, build_host
+from tfadvisor.timeline.host_build import SELECTION, build_host
 from tfadvisor.trace.decode import decode_file
 
 pytest.importorskip("tfadvisor.timeline._walks")  # its twin takes twice as much

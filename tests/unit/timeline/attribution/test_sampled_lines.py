@@ -44,7 +44,7 @@ def host_of(
     places: tuple[tuple[str, int, str, str], ...],
 ) -> HostSummary:
     seen = Sampled(EVERY_MS * MS + MS // 2, place, places)
-    monkeypatch.setattr("tfadvisor.timeline.build_host.sampled", lambda _trace: seen)
+    monkeypatch.setattr("tfadvisor.timeline.host_build.sampled", lambda _trace: seen)
     (host,) = built.build().hosts
     return host
 
@@ -100,7 +100,7 @@ def test_what_only_samples_name_is_no_call_and_was_counted_by_nobody(
 ) -> None:
     place = np.where(EVERY_MS % 10 < 8, 0, -1)
     seen = Sampled(EVERY_MS * MS + MS // 2, place, (("train.py", 7, "", ""),))
-    monkeypatch.setattr("tfadvisor.timeline.build_host.sampled", lambda _trace: seen)
+    monkeypatch.setattr("tfadvisor.timeline.host_build.sampled", lambda _trace: seen)
     built = steps(("$train.py:20 log", 8, 10))
 
     assert (
@@ -212,7 +212,7 @@ def test_a_few_ticks_name_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         place[place == 0],
         (("train.py", 7, "load", ""),),
     )
-    monkeypatch.setattr("tfadvisor.timeline.build_host.sampled", lambda _trace: seen)
+    monkeypatch.setattr("tfadvisor.timeline.host_build.sampled", lambda _trace: seen)
 
     (host,) = steps().build().hosts
 

@@ -12,9 +12,9 @@ from support import hlo_builder as hlo
 from support.places import FIXTURES
 from support.trace_builder import trace
 
-from tfadvisor.program.find_modules import Modules, find_modules
-from tfadvisor.timeline.build_host import SELECTION, build_host
+from tfadvisor.program.modules_of_trace import Modules, find_modules
 from tfadvisor.timeline.devices.alignment import _schedule_of, with_aligned
+from tfadvisor.timeline.host_build import SELECTION, build_host
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import is_of_library
 from tfadvisor.timeline.timeline_parts import DeviceOps

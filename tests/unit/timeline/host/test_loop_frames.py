@@ -80,7 +80,7 @@ def test_a_librarys_call_whose_caller_began_before_the_trace_is_where_samples_sa
         np.where((ms % 10 >= 4) & (ms % 10 < 9), 1, 0),
         (("train.py", 8, "main", ""), ("train.py", 110, "<module>", "__call__")),
     )
-    monkeypatch.setattr("tfadvisor.timeline.build_host.sampled", lambda _trace: seen)
+    monkeypatch.setattr("tfadvisor.timeline.host_build.sampled", lambda _trace: seen)
 
     found = loop(
         ("$encoder.py:199 encode", 4, 9), frame="$traceback_utils.py:100 error_handler"

@@ -10,7 +10,7 @@ import pytest
 from support.places import FIXTURES
 from support.trace_builder import trace
 
-from tfadvisor.timeline.build_host import SELECTION, build_host
+from tfadvisor.timeline.host_build import SELECTION, build_host
 from tfadvisor.timeline.steps.periodicity import find_period
 from tfadvisor.timeline.timeline_parts import Steps, StepSource
 from tfadvisor.trace import compiled_decoder, messages

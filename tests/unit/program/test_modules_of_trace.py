@@ -6,7 +6,7 @@ import pytest
 from support import hlo_builder as hlo
 
 from tfadvisor.errors import TraceError
-from tfadvisor.program.find_modules import Modules, find_modules
+from tfadvisor.program.modules_of_trace import Modules, find_modules
 from tfadvisor.trace import compiled_decoder, messages, twin
 from tfadvisor.trace.columns import Selection
 from tfadvisor.trace.source import Source

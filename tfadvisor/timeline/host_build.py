@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.memory_limits import give_back
-from tfadvisor.program.find_modules import Modules, find_modules
+from tfadvisor.program import Modules, find_modules
 from tfadvisor.timeline.attribution.activities import activities
 from tfadvisor.timeline.attribution.sampled_lines import sampled_lines
 from tfadvisor.timeline.attribution.spent import sampled
@@ -63,6 +63,7 @@ from tfadvisor.timeline.steps.find import (
     sorted_out,
 )
 from tfadvisor.timeline.timeline_parts import Device, Steps
+from tfadvisor.trace import host_of
 from tfadvisor.trace.columns import (
     NO_EVENTS,
     HostTrace,
@@ -70,7 +71,6 @@ from tfadvisor.trace.columns import (
     Selection,
     StatColumn,
 )
-from tfadvisor.trace.runs import host_of
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
