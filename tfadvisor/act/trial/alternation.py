@@ -159,16 +159,17 @@ class Alternation:
         if letter is None:
             return
         turns = msgspec.convert(letter, Turns)
-        if self.seen is not None and turns.turn == self.seen.turn:
+        before = 0 if self.seen is None else _done(self.seen)
+        done = _done(turns)
+        if done == before:
             return
         self.seen = turns
-        done = max(turns.turn - _ASIDE + 1, 0)
         self.tell(f"turn {done} of at most {STAGES[-1]} in one process")
-        if done in STAGES:
+        if any(before < stage <= done for stage in STAGES):
             rounds = self.rounds(turns.blocks)
             rounds.look()
             decided = OPEN not in rounds.outcomes.values()
-            if decided or done == STAGES[-1]:
+            if decided or done >= STAGES[-1]:
                 (folder / ENOUGH).touch()
 
     def rounds(self, blocks: Sequence[TurnBlock]) -> Rounds:
@@ -186,6 +187,11 @@ class Alternation:
             if base and len(new) == len(self.names):
                 rounds.add(base, new)
         return rounds
+
+
+def _done(turns: Turns) -> int:
+    """So many count."""
+    return max(turns.turn - _ASIDE + 1, 0)
 
 
 def _never(arm: str) -> float | None:

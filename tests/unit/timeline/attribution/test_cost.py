@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tfadvisor.timeline import build_host as stages
+from tfadvisor.timeline import host_build as stages
 from tfadvisor.timeline.attribution.activities import activities
 from tfadvisor.timeline.host_build import SELECTION, build_host
 from tfadvisor.trace.decode import decode_file
