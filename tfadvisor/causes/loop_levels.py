@@ -27,6 +27,15 @@ _IN_A_ROW = 2.0
 _TURNS_APART, _SAMPLES_APART = 1.5, 4
 """Steps and samples that pass at least between two turns of what is not in every step.
 """
+_NEXT_SAMPLES, _LAGS = 16, (0.5, 4.0)
+"""Samples behind each that tell when a statement comes again, by times that so many
+samples take.
+"""
+_HARDLY, _EXPECTED = 0.25, 20
+"""Of what chance makes, and how many that must be, for a lag at which it never comes.
+"""
+_SHORT_STEPS = 2
+"""Between two samples, where a part of each step is met by chance."""
 _PAUSE_STEPS, _PAUSE_SAMPLES = 3, 5
 """That a wait takes at least which is no part of an ordinary step."""
 _PATIENCE = 5.0
@@ -151,7 +160,9 @@ def level_of(stacks: Stacks, sampled: Sampled, depth: int, pace: Pace) -> Level:
     sampled = replace(sampled, is_pause=sampled.is_pause | waits)
     runs = works != _COMPILES  # which may be on the line of the step
     runs &= ~np.isin(statement, asking)
-    apart = _apart(sampled.only(runs), statement[runs], works[runs], pace)
+    apart = _now_and_then(sampled.us[runs], statement[runs], pace)
+    runs &= ~np.isin(statement, apart)
+    apart += _apart(sampled.only(runs), statement[runs], works[runs], pace)
     return Level(
         depth,
         tuple(stacks.function[first, : depth + 1].tolist()),
@@ -193,12 +204,68 @@ def _apart(
         gaps = visits.begins_us[mine][1:] - ends[:-1]
         gap = float(median(gaps)) if len(gaps) else float(_NEVER)
         is_often = gap <= pace.apart_us
-        if in_a_row >= _IN_A_ROW * by_chance and not is_often:
+        is_long = in_a_row >= _IN_A_ROW * by_chance
+        if is_long and not is_often:
             apart.append(key)
             rest -= us_of[key]
     if apart and apart[-1] == key and rest < _LITTLE * us_of[key]:
         apart.pop()  # nothing else is the step
     return apart
+
+
+def _now_and_then(us: Int64Array, statement: Int64Array, pace: Pace) -> list[int]:
+    """Statements that come once in so many short steps that samples miss them for a
+    while, though hardly longer than a few samples: those without which all others are
+    met at random. us: what each run takes, one after the other. Shapes (runs,).
+    """
+    found: list[int] = []
+    if not 0 < pace.step_us * _SHORT_STEPS <= pace.every_us:
+        return found
+    while missed := _missed(us, statement, pace):
+        us_of = {key: int(us[statement == key].sum()) for key in missed}
+        left_of = {}
+        for key in missed:
+            others = statement != key
+            left_of[key] = len(_missed(us[others], statement[others], pace))
+        best = min(missed, key=lambda key: (left_of[key], us_of[key]))
+        if left_of[best] >= len(missed):
+            break
+        found.append(best)
+        us, statement = us[statement != best], statement[statement != best]
+    return found
+
+
+def _missed(us: Int64Array, statement: Int64Array, pace: Pace) -> list[int]:
+    """Statements that are never met a while after they were met."""
+    keys = distinct(statement).tolist()
+    if len(keys) < 2:
+        return []
+    return [key for key in keys if _never_soon(us, statement == key, pace)]
+
+
+def _never_soon(us: Int64Array, is_met: BoolArray, pace: Pace) -> bool:
+    """Whether there is a time after which a statement is hardly ever met again: a part
+    of each short step is met as often after any time.
+    """
+    at_us = np.cumsum(us) - us
+    met = np.flatnonzero(is_met)
+    lags, hits = [], []
+    for further in range(1, _NEXT_SAMPLES + 1):
+        first = met[met + further < len(us)]
+        lags.append(at_us[first + further] - at_us[first])
+        hits.append(is_met[first + further])
+    lag, hit = np.concatenate(lags), np.concatenate(hits)
+    by_chance = float(is_met.mean())
+    return any(
+        _is_missed(lag // int(width * pace.every_us), hit, by_chance) for width in _LAGS
+    )
+
+
+def _is_missed(lag: Int64Array, hit: BoolArray, by_chance: float) -> bool:
+    expected = np.bincount(lag) * by_chance
+    found = np.bincount(lag, weights=hit)
+    is_known = expected >= _EXPECTED
+    return bool((found[is_known] <= _HARDLY * expected[is_known]).any())
 
 
 def _long_waits(

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import accumulate
+from random import Random
+
 import pytest
+from msgspec.structs import replace
 from support.stacks import sampled
 
 from tfadvisor.causes import NoAccount, RunAccount, RunPart, account_of
 from tfadvisor.causes.account import FIRST_BATCH
+from tfadvisor.trace.samples import Samples
 
 MAIN = "train.py:<module>:90 train.py:main"
 ASKS = "tensorflow/data/ops/iterator_ops.py:__next__:826"
@@ -59,6 +65,52 @@ def test_what_runs_inside_of_the_loop_now_and_then_is_told_apart() -> None:
 
     assert shares(account) == {"steps": 2 / 3, "keep": 1 / 3}
     assert part(account, "keep").turns == 8
+
+
+def met(under_way: Callable[[float], str], seed: int) -> Samples:
+    """A program for 15 s, by what it is in at each ms: the time between two samples is
+    drawn, 10 ms on average, as py-spy does.
+    """
+    chance = Random(seed)
+    at_ms = list(accumulate(chance.expovariate(1 / 10) for _ in range(1500)))
+    samples = sampled([(under_way(one), 1) for one in at_ms])
+    rows = [
+        (int(1000 * one), *row[1:])
+        for one, row in zip(at_ms, samples.samples, strict=True)
+    ]
+    ended_ns = samples.began_ns + int(1e6 * at_ms[-1])
+    return replace(samples, samples=tuple(rows), ended_ns=ended_ns)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_short_pause_after_each_hundred_short_steps_is_no_step(seed: int) -> None:
+    """A round of 46 ms: 100 steps of 0.3 ms, 0.2 of them in line 42 and 0.1 in 43, and
+    16 ms in evaluate, which is met once or twice in a row, as a part of each step might
+    be, but not again within 30 ms: 16 of 46.
+    """
+
+    def under_way(at_ms: float) -> str:
+        in_round = at_ms % 46
+        if in_round >= 30:
+            return f"{MAIN}:44 eval.py:evaluate:7"
+        return f"{MAIN}:{42 if in_round % 0.3 < 0.2 else 43}"
+
+    account = account_of(met(under_way, seed), 0.3)
+
+    evaluate = part(account, "evaluate").fraction
+    assert evaluate == pytest.approx(16 / 46, abs=0.04)
+    assert account.steps == pytest.approx(1 - evaluate)
+
+
+@pytest.mark.parametrize("step_ms", [0.3, 1.0, 4.0, 9.0])
+def test_a_part_of_each_short_step_is_a_step(step_ms: float) -> None:
+    """A third of each is in evaluate."""
+
+    def under_way(at_ms: float) -> str:
+        in_evaluate = at_ms % step_ms >= step_ms * 2 / 3
+        return f"{MAIN}:44 eval.py:evaluate:7" if in_evaluate else f"{MAIN}:42"
+
+    assert account_of(met(under_way, 7), step_ms).steps == 1.0
 
 
 @pytest.mark.parametrize(
