@@ -18,6 +18,7 @@ from tfadvisor.metrics import (
     machine,  # noqa: F401
     memory,  # noqa: F401
     needless,  # noqa: F401
+    one_by_one,  # noqa: F401
     optimizer,  # noqa: F401
     place_causes,  # noqa: F401
     precision,  # noqa: F401

@@ -199,9 +199,9 @@ def loop_python_ms_per_step(question: Question) -> float:
 )
 def eager_dispatch_fraction(question: Question) -> float:
     """Share of step time in which no device works while the driving thread dispatches
-    TensorFlow ops one by one outside any compiled function, including short pauses
-    between two of them. It is part of kernel_launch_gap_fraction, and 0 where a step
-    has fewer than eight dispatches.
+    ops one by one outside any compiled function, including short pauses between two of
+    them: TensorFlow's eager ops, and JAX's programs of one or two ops. It is part of
+    kernel_launch_gap_fraction, and 0 where a step has fewer than eight dispatches.
     """
     return min(
         spent(counted_hosts(question.run), HostCost.EAGER),
@@ -214,8 +214,8 @@ def eager_dispatch_fraction(question: Question) -> float:
     better=Better.LESS,
 )
 def eager_step_share(question: Question) -> float:
-    """Share of the counted steps in which Python dispatches eight TensorFlow ops or
-    more one by one. Those that save or restore variables, and those between the step's
+    """Share of the counted steps in which Python dispatches eight ops or more one by
+    one. TensorFlow's that save or restore variables, and those between the step's
     compiled function and its last write of a file, do not count.
     """
     hosts = [
@@ -224,7 +224,7 @@ def eager_step_share(question: Question) -> float:
         if host.evidence.calls.eager_steps >= 0
     ]
     if not hosts:
-        raise MetricAbsent("TensorFlow's eager runtime runs no op in a counted step")
+        raise MetricAbsent("no op is dispatched by itself in a counted step")
     return sum(host.evidence.calls.eager_steps for host in hosts) / counted_steps(hosts)
 
 

@@ -25,6 +25,7 @@ from tfadvisor.timeline.host.allocators import device_memory
 from tfadvisor.timeline.host.compiles import compiled_in_steps, libraries
 from tfadvisor.timeline.host.dispatch_lines import dispatch_lines
 from tfadvisor.timeline.host.dispatches import (
+    calls_of_one_op,
     host_ops,
     pipeline_ops,
     without_evaluations,
@@ -169,6 +170,8 @@ class _Attributed(msgspec.Struct, frozen=True):
     """When the thread that drives the steps traces and compiles."""
     pipeline_python: Intervals
     """When Python functions of the input pipeline run."""
+    alone: Int64Array
+    """Positions of the calls that run one op each, as calls_of_one_op has them."""
 
 
 def build_host(
@@ -271,6 +274,7 @@ def _attribute(placed: _Placed, chosen: tuple[int, int] | None) -> _Attributed:
         steps = sorted_out(found, breakdown)
     else:
         steps = chosen_steps(found, *chosen)
+    alone = calls_of_one_op(placed.threads, steps, active)
     costs = host_costs(
         placed.threads,
         steps,
@@ -278,6 +282,7 @@ def _attribute(placed: _Placed, chosen: tuple[int, int] | None) -> _Attributed:
         classes,
         active,
         placed.pipeline,
+        alone,
     )
     python = activity.pending.pipeline_python
     return _Attributed(
@@ -289,6 +294,7 @@ def _attribute(placed: _Placed, chosen: tuple[int, int] | None) -> _Attributed:
         costs,
         activity.compile,
         python,
+        alone,
     )
 
 
@@ -351,6 +357,7 @@ def _explain(
             waits=costs[HostCost.WAITING],
             building=costs[HostCost.BUILDING],
             iterations=_loop_iterations(trace, threads, pipeline),
+            alone=attributed.alone,
         ),
         frames=tuple(sorted(frames, key=lambda one: -(one.host_ps + one.input_ps))),
         compiles=compiled_in_steps(

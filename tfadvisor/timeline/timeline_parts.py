@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import blocks, constant, is_in
+from tfadvisor.arrays import blocks, constant, distinct, is_in
 from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, union
 from tfadvisor.vocabulary import WHERE_THE_DEVICE_RAN, DeviceKind
 
@@ -208,6 +208,30 @@ def module_names(
         return f"{own}({ids[program[row]] % (1 << 64)})" if numbered else own
 
     return name
+
+
+FEW_OPS = 2
+"""As many ops as one operation on arrays becomes: `mean` is a sum and a product."""
+
+
+def modules_of_few_ops(
+    name: npt.NDArray[np.int32],
+    module: npt.NDArray[np.int32],
+    program: npt.NDArray[np.int32],
+) -> Int64Array:
+    """The modules of which no program runs more than FEW_OPS different ops. For columns
+    as DeviceOps has them; a program that stands for its ops tells nothing of them.
+    """
+    named = (module >= 0) & (module != name)
+    if not named.any():
+        return np.empty(0, np.int64)
+    names, programs = int(name.max()) + 1, int(program.max()) + 2
+    owner = module[named].astype(np.int64) * programs + program[named] + 1
+    pairs = distinct(owner * names + name[named])
+    owner, ops = np.unique(pairs // names, return_counts=True)
+    of_programs = owner // programs
+    found = distinct(of_programs)
+    return found[~is_in(found, of_programs[ops > FEW_OPS])]
 
 
 COLUMNS = DeviceOps.__struct_fields__[:-4]

@@ -4,7 +4,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,7 +45,7 @@ from tfadvisor.timeline.names.program_calls import (
     runs_program,
     without_marks,
 )
-from tfadvisor.timeline.timeline_parts import Steps
+from tfadvisor.timeline.timeline_parts import Device, Steps, modules_of_few_ops
 from tfadvisor.timeline.windows import in_counted_steps
 from tfadvisor.trace.columns import HostTrace
 
@@ -241,8 +241,8 @@ def outermost(threads: Threads, positions: Int64Array) -> Int64Array:
     return positions[keep]
 
 
-# TensorFlow's ops that run one by one: their kernels, and the dispatch that a compiled
-# function would not need.
+# Ops that run one by one: their kernels, and the dispatch that a compiled function
+# would not need.
 
 _EAGER_PAUSE_PS = 1_000_000_000
 """Python between two ops of an eagerly run step that takes up to this long (1 ms) is
@@ -278,6 +278,51 @@ def eager_dispatch(
     return union_of(pauses, union(threads.start[calls], threads.end[calls]))
 
 
+def calls_of_one_op(
+    threads: Threads, steps: Steps, devices: Sequence[Device]
+) -> Int64Array:
+    """Positions of the driving thread's calls of JAX programs of one or two ops, as
+    each operation on arrays outside of a compiled function is.
+    """
+    none = np.empty(0, np.int64)
+    if steps.thread < 0:
+        return none
+    calls = dispatches(threads, threads.threads[steps.thread])
+    if not threads.bear(calls, is_jitted).any():
+        return none
+    small = _modules_of_one_op(devices)
+
+    def runs_one_op(name: str) -> bool:
+        module = module_of_call(name)
+        return module is not None and without_marks(module) in small
+
+    return calls[threads.bear(calls, runs_one_op)]
+
+
+def one_by_one(threads: Threads, steps: Steps, alone: Int64Array) -> Intervals:
+    """Where these calls are, with the short pauses between two of them. alone: of
+    calls_of_one_op.
+    """
+    if not len(alone):
+        return EMPTY
+    thread = threads.threads[steps.thread]
+    _, pauses = eager_pauses(threads, thread, steps, alone)
+    if not len(pauses):
+        return EMPTY
+    return union_of(pauses, union(threads.start[alone], threads.end[alone]))
+
+
+def _modules_of_one_op(devices: Sequence[Device]) -> frozenset[str]:
+    """As `without_marks` has them."""
+    return frozenset(
+        without_marks(device.ops.names[module])
+        for device in devices
+        for module in modules_of_few_ops(
+            device.ops.name, device.ops.module, device.ops.program
+        ).tolist()
+    )
+
+
 def eager_elsewhere(threads: Threads, steps: Steps) -> Intervals:
     """Where other threads of Python run a step op by op, as one for each replica does:
     the driving thread waits for them.
@@ -298,11 +343,13 @@ def eager_pauses(
     threads: Threads,
     thread: Thread,
     steps: Steps,
+    alone: Int64Array | None = None,
 ) -> tuple[Intervals, Intervals]:
     """Short pauses between the dispatches of one eagerly run step, or of ops beside its
     compiled function.
 
-    All of them, and those between two ops that TensorFlow dispatches by themselves.
+    All of them, and those between two ops that are dispatched by themselves. alone:
+    positions of these; None for TensorFlow's eager ops.
     """
     calls = dispatches(threads, thread)
     starts = threads.start[calls]
@@ -313,6 +360,8 @@ def eager_pauses(
     length = np.where(step >= 0, ends - starts, 0)
     longest = np.zeros(len(steps), np.int64)
     single = threads.bear(calls, is_single_op)
+    if alone is not None:
+        single = is_in(calls, alone)
     np.maximum.at(longest, np.maximum(step, 0), np.where(single, 0, length))
     compiled = longest >= _MOST_OF_DISPATCH * np.bincount(
         np.maximum(step, 0),

@@ -12,7 +12,11 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in, true_at
-from tfadvisor.timeline.host.dispatches import dispatches, ops_run_eagerly
+from tfadvisor.timeline.host.dispatches import (
+    dispatches,
+    one_by_one,
+    ops_run_eagerly,
+)
 from tfadvisor.timeline.host.driver import waits_for_threads
 from tfadvisor.timeline.host.input_pipeline import crowded_by_pipeline
 from tfadvisor.timeline.host.threads import Threads
@@ -52,7 +56,11 @@ _FROM_DRIVER_PS = 1_000_000_000
 did; from the driver it took 2.3 ms.
 """
 _EAGER_OPS = 8
-"""A step that dispatches fewer TensorFlow ops by themselves is not run op by op."""
+"""A step that dispatches fewer ops by themselves is not run op by op."""
+
+
+_MOST_NAMES = 200
+"""Of what is dispatched."""
 
 
 class HostCalls(msgspec.Struct, frozen=True):
@@ -66,6 +74,8 @@ class HostCalls(msgspec.Struct, frozen=True):
     """
     dispatches_of_most: int = 0
     """The number that more than half of the counted steps dispatch, 0 for none."""
+    by_name: Mapping[str, int] = {}
+    """How many of them are events of each name."""
     run_eagerly: int = 0
     """Single ops that TensorFlow's eager runtime runs."""
     waits: int = 0
@@ -85,9 +95,8 @@ class HostCalls(msgspec.Struct, frozen=True):
     makes_datasets: bool = False
     """Whether any op there makes a dataset, not only an iterator of one."""
     eager_steps: int = -1
-    """Counted steps in which Python dispatches eight TensorFlow ops or more by
-    themselves, those that save or restore variables left out; -1 where it dispatches
-    none at all."""
+    """Counted steps in which Python dispatches eight ops or more by themselves, those
+    that save or restore variables left out; -1 where it dispatches none at all."""
     loop_iterations: int = 0
     """Iterations of the longest while loop inside each step's compiled functions, added
     up.
@@ -100,11 +109,12 @@ def host_calls(
     waits: Intervals,
     building: Intervals,
     iterations: tuple[Int64Array, Int64Array],
+    alone: Int64Array,
 ) -> HostCalls:
     """By name, each distinct one looked at once.
 
     waits: of the driving thread. building: see building_time. iterations: see
-    counted_iterations.
+    counted_iterations. alone: of calls_of_one_op.
     """
     pythons = threads.wanted_rows(runs_python)
     python = threads.names[int(pythons.argmax())] if pythons.any() else ""
@@ -118,6 +128,7 @@ def host_calls(
     return HostCalls(
         dispatches=len(counted) if len(dispatched) else -1,
         dispatches_of_most=_of_most_steps(threads.start[counted], steps),
+        by_name=_by_name(threads, counted),
         run_eagerly=int(
             in_counted_steps(threads.start[ops_run_eagerly(threads)], steps).sum()
         ),
@@ -130,16 +141,25 @@ def host_calls(
         writes=len(_in_counted_steps(threads, steps, writes_file)),
         builds=len(distinct(step_of(building.starts, steps))),
         makes_datasets=len(_in_counted_steps(threads, steps, makes_dataset)) > 0,
-        eager_steps=eager_steps(threads, steps),
+        eager_steps=max(
+            eager_steps(threads, steps), _steps_of_many(threads.start[alone], steps)
+        ),
         loop_iterations=counted_iterations(steps, *iterations),
     )
+
+
+def _by_name(threads: Threads, calls: Int64Array) -> Mapping[str, int]:
+    """The number of these calls of each name, the commonest first."""
+    rows, count = np.unique(threads.row[calls], return_counts=True)
+    most = np.argsort(-count, kind="stable")[:_MOST_NAMES]
+    return {threads.names[int(rows[one])]: int(count[one]) for one in most.tolist()}
 
 
 def _of_most_steps(starts: Int64Array, steps: Steps) -> int:
     """How many of these lie in each step, where more than half of the counted steps
     agree; else 0. starts: in counted steps.
     """
-    each = np.bincount(step_of(starts, steps), minlength=len(steps))[steps.steady()]
+    each = _of_each_step(starts, steps)[steps.steady()]
     if not len(each):
         return 0
     often = np.bincount(each)
@@ -157,12 +177,20 @@ def eager_steps(threads: Threads, steps: Steps) -> int:
         ~threads.bear(ops, keeps_state)
         & ~writing_time(threads, steps).contains(threads.start[ops])
     ]
-    return int(
-        (
-            np.bincount(step_of(threads.start[ops], steps), minlength=len(steps))
-            >= _EAGER_OPS
-        ).sum()
-    )
+    return int((_of_each_step(threads.start[ops], steps) >= _EAGER_OPS).sum())
+
+
+def _steps_of_many(starts: Int64Array, steps: Steps) -> int:
+    """As eager_steps, of JAX's calls."""
+    starts = starts[in_counted_steps(starts, steps)]
+    if not len(starts):
+        return -1
+    return int((_of_each_step(starts, steps) >= _EAGER_OPS).sum())
+
+
+def _of_each_step(starts: Int64Array, steps: Steps) -> Int64Array:
+    """How many of these begin in each step. starts: in counted steps."""
+    return np.bincount(step_of(starts, steps), minlength=len(steps))
 
 
 def writing_time(threads: Threads, steps: Steps) -> Intervals:
@@ -316,8 +344,8 @@ class HostCost(Enum):
     BATCH_PYTHON = "batch_python"
     """No device works, and the loop's own Python makes the next batch."""
     EAGER = "eager"
-    """No device works, and the driving thread dispatches TensorFlow ops one by one,
-    other than to build a pipeline.
+    """No device works, and the driving thread dispatches ops one by one, other than to
+    build a pipeline.
     """
     HANDING = "handing"
     """No device works, and the driving thread makes arrays of a device out of arrays of
@@ -354,14 +382,17 @@ def host_costs(
     classes: Mapping[TimeClass, Intervals],
     devices: Sequence[Device],
     pipeline: BoolArray,
+    alone_calls: Int64Array,
 ) -> Mapping[HostCost, Intervals]:
     """The instants of every cost, in the whole trace. classes: of host_classes_of_time.
     devices: the active ones.
 
     pipeline: for every host event, whether it is work of the input pipeline.
+    alone_calls: of calls_of_one_op.
     """
     building = building_time(threads, steps)
     calls = _memory_calls(threads)
+    eager = union_of(activity.eager, one_by_one(threads, steps, alone_calls))
 
     @cache
     def works() -> Intervals:
@@ -399,7 +430,7 @@ def host_costs(
         HostCost.ALLOCATING: alone(union(threads.start[calls], threads.end[calls])),
         HostCost.STEP_PYTHON: alone(activity.step_python, TimeClass.HOST),
         HostCost.BATCH_PYTHON: alone(activity.batch_python, TimeClass.INPUT),
-        HostCost.EAGER: alone(difference(activity.eager, building), TimeClass.LAUNCH),
+        HostCost.EAGER: alone(difference(eager, building), TimeClass.LAUNCH),
         HostCost.HANDING: alone(handing_time(threads, steps.thread), TimeClass.LAUNCH),
         HostCost.CROWDED_LAUNCH: alone(
             crowded_by_pipeline(threads, pipeline),

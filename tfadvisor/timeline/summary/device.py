@@ -32,6 +32,7 @@ from tfadvisor.timeline.timeline_parts import (
     HostMemory,
     Steps,
     module_names,
+    modules_of_few_ops,
 )
 from tfadvisor.vocabulary import DeviceKind
 
@@ -90,6 +91,10 @@ class OpTable(msgspec.Struct, frozen=True):
         several have one name: `jit_f(7)`.
         """
         return module_names(self.module, self.program, self.names, self.program_ids)
+
+    def modules_of_few_ops(self) -> Int64Array:
+        """Of those that run here, the modules that hold hardly more than one op."""
+        return modules_of_few_ops(self.name, self.module, self.program)
 
     def whole_programs(self) -> BoolArray:
         """Which rows stand for programs whose ops the trace does not name: they bear

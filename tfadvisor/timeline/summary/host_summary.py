@@ -69,6 +69,8 @@ class ProgramSummary(msgspec.Struct, frozen=True):
     """Tables of which its hottest program looks up rows and which it returns
     changed.
     """
+    one_op_lines: Mapping[str, tuple[tuple[str, int], ...]] = {}
+    """Files and lines of programs of hardly more than one op, by module."""
 
 
 class HostSummary(HostBreakdown, frozen=True):
@@ -196,6 +198,7 @@ def _program(
         patterns,
         _products(one, host),
         _looked_up(one, host),
+        _one_op_lines(one, host),
     )
 
 
@@ -207,6 +210,18 @@ def _products(device: DeviceSummary, host: HostTimeline) -> tuple[ProgramProduct
     )  # small traces need none
 
     return program_products(device.ops, host.programs)
+
+
+def _one_op_lines(
+    device: DeviceSummary, host: HostTimeline
+) -> Mapping[str, tuple[tuple[str, int], ...]]:
+    if not host.programs.keys:
+        return {}
+    from tfadvisor.timeline.summary.one_op_programs import (
+        lines_of_one_op_programs,
+    )  # small traces need none
+
+    return lines_of_one_op_programs(device.ops, host.programs)
 
 
 def _looked_up(device: DeviceSummary, host: HostTimeline) -> tuple[LookedUpTable, ...]:
