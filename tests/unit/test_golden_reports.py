@@ -19,7 +19,7 @@ import tfadvisor
 from tfadvisor.report.forms.brief import as_brief
 from tfadvisor.report.forms.terminal import as_text
 from tfadvisor.report.model import Report
-from tfadvisor.report.wording import bar_note
+from tfadvisor.report.wording import OTHER, bar_note
 from tfadvisor.vocabulary import Severity
 
 RECORDINGS = recordings()
@@ -155,6 +155,22 @@ def test_no_finding_is_in_the_frameworks_own_wrapper(report: Report) -> None:
         assert "reraise_with_filtered_traceback" not in one.summary
         assert all(place.line is None or place.line > 0 for place in one.locations)
         assert not any("traceback_util" in place.file for place in one.locations)
+
+
+def test_what_computes_a_twentieth_of_a_step_on_an_h200_has_a_line(
+    recording: Recording, report: Report
+) -> None:
+    """These recordings hold the HLO of all that ran, and JAX knows the lines."""
+    if not recording.name.startswith("fixtures/gpu"):
+        pytest.skip("others hold less")
+    computed = [kind for kind in report.attribution if kind.kind == "compute"]
+    assert [
+        part.activity
+        for kind in computed
+        for part in kind.parts
+        if part.fraction >= 0.05 and part.activity != OTHER
+        if not (part.places and part.places[0].line)
+    ] == []
 
 
 def test_words_are_put_together_well(report: Report) -> None:

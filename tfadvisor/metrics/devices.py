@@ -21,8 +21,9 @@ from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
 _MOST = 0.8
 _SEVERAL = 3
-"""Share of the compute time that makes one program the step, and how many ops make it
-more than an op by itself.
+_NEARLY_ALL = 0.95
+"""Share of the compute time that makes one program the step. Where fewer than so many
+ops take nearly all of its time it is an op by itself.
 """
 
 
@@ -256,8 +257,9 @@ def _is_of_one_program(found: HotOps) -> bool:
     """
     time = added_up((op.module, op.total_ps) for op in found.ops)
     top = max(time, key=lambda module: time[module], default="")
-    several = sum(op.module == top for op in found.ops) >= _SEVERAL
-    return bool(top) and several and time[top] >= _MOST * found.compute_ps
+    few = [op.total_ps for op in found.ops if op.module == top][: _SEVERAL - 1]
+    several = sum(few) < _NEARLY_ALL * time.get(top, 0)
+    return several and time[top] >= _MOST * found.compute_ps
 
 
 @fact

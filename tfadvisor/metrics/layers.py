@@ -235,7 +235,7 @@ def _part(
         or (text.rpartition(":")[0].removeprefix(_CALLED) if own else "")
         or short_kernel(kernel),
         path=path,
-        op_type=_effect(known) or (path.op_type if path else ""),
+        op_type=_effect(known) or (path.op_type if path else "") or _target(known),
         line=f"{known.file}:{known.line}" if known is not None and known.file else "",
         total_ps=total_ps,
         count=count,
@@ -255,6 +255,10 @@ def _effect(known: InProgram | None) -> str:
     if known.effect not in _UNTELLING:
         return known.effect
     return "dot" if known.products else ""
+
+
+def _target(known: InProgram | None) -> str:
+    return known.target if known is not None else ""
 
 
 def _stack(known: InProgram) -> tuple[str, ...]:

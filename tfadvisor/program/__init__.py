@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tfadvisor.program.modules_of_trace import Modules, find_modules
     from tfadvisor.program.operations import (
         SourceLocation,
-        location_beside,
+        location_near,
         location_of,
     )
     from tfadvisor.program.schedule import Launched, launched
@@ -32,7 +32,7 @@ else:
             "SourceLocation": "operations",
             "find_modules": "modules_of_trace",
             "launched": "schedule",
-            "location_beside": "operations",
+            "location_near": "operations",
             "location_of": "operations",
             "program_memory": "buffers",
         },
@@ -50,7 +50,7 @@ __all__ = [
     "SourceLocation",
     "find_modules",
     "launched",
-    "location_beside",
+    "location_near",
     "location_of",
     "program_memory",
 ]

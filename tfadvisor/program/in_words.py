@@ -34,7 +34,8 @@ def in_words(one: Instruction) -> str:
         return _product(max(sizes, key=lambda size: size.flops))
     made = effect(one)
     parts = [part for part in inside(one) if part.opcode == made]
-    return _made(made, parts[-1], one) if parts else f"{made} to {_short(one.shape)}"
+    what = target(one) or made
+    return _made(what, parts[-1], one) if parts else f"{made} to {_short(one.shape)}"
 
 
 def _made(made: str, last: Instruction, one: Instruction) -> str:
@@ -66,6 +67,11 @@ def scattered(one: Instruction) -> tuple[int, int] | None:
     if scattering is None:
         return None
     return _updates(scattering).elements, max(operand(scattering, 0).elements, 1)
+
+
+def target(call: Instruction) -> str:
+    """What a custom call calls: `TopK` of `__gpu$TopK`; "" of any other opcode."""
+    return call.custom_call_target.rpartition("$")[2]
 
 
 def _updates(scattering: Instruction) -> Shape:

@@ -427,9 +427,15 @@ class StackFrames:
             field: [entry for entry in fields if entry[0] == span(field)]
             for field in (1, 2, 3, 4)
         }
+        self._read: dict[int, tuple[Frame, ...]] = {}
 
     def stack(self, frame_id: int) -> tuple[Frame, ...]:
         """From a frame outwards to its callers, at most 256."""
+        if frame_id not in self._read:
+            self._read[frame_id] = self._stack(frame_id)
+        return self._read[frame_id]
+
+    def _stack(self, frame_id: int) -> tuple[Frame, ...]:
         found: list[Frame] = []
         while len(found) < _DEEPEST:
             frame = self._message(4, frame_id)

@@ -8,15 +8,17 @@ of an elementwise result, whatever its type; transcendental functions are not co
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import prod
 
 import msgspec
+from msgspec.structs import replace
 
 from tfadvisor.program.attributes import window_of
 from tfadvisor.program.convolutions import convolution_flops
 from tfadvisor.program.matrix_products import dot_size
-from tfadvisor.program.module import Frame, Instruction
+from tfadvisor.program.module import Computation, Frame, Instruction
 from tfadvisor.program.shape import Shape
 from tfadvisor.program.wire import number_of, numbers_of, text_of
 
@@ -144,6 +146,7 @@ _WRAPPERS = frozenset(("fusion", "call", "async-start"))
 _EVERYWHERE = frozenset(("constant", "parameter", "tuple", "while"))
 """Opcodes whose place says nothing about what is next to them."""
 _MOST_BESIDE = 32
+_MOST_BEHIND = 16
 _INSTALLED = ("site-packages", "dist-packages")
 
 
@@ -169,37 +172,78 @@ class SourceLocation(msgspec.Struct, frozen=True):
 
 
 def location_of(instruction: Instruction) -> SourceLocation | None:
-    """The instruction's own; when a fusion or call has none, that of its result; None
-    when neither has one.
+    """The instruction's own; where it names no line, for a fusion or call that of what
+    makes its result, else of the line that most of its instructions name. Without a
+    line only the path, None where nothing is known.
 
     Raises TraceError for damaged bytes.
     """
-    one = instruction
-    outermost = instruction.computation.position + 1
-    while True:
-        found = _own_location(one)
-        if found is not None or one.opcode not in _WRAPPERS or not one.called:
+    own = _own_location(instruction)
+    found = own
+    inner = _called(instruction)
+    while inner is not None and not (found and found.file):
+        found = _behind_result(inner) or _of_most(inner)
+        inner = _called(inner.root)
+    return _placed(own, found)
+
+
+def _placed(
+    own: SourceLocation | None, found: SourceLocation | None
+) -> SourceLocation | None:
+    """What an instruction says of itself, with the place that was found for it. Its own
+    name is a path only where that has parts: the compiler names others for arguments.
+    """
+    if own is None or found is None:
+        return found or own
+    return replace(found, op_name=own.op_name) if "/" in own.op_name else found
+
+
+def _called(caller: Instruction) -> Computation | None:
+    """What a fusion or call runs; None where that does not stand before its caller, as
+    it always does.
+    """
+    called = caller.called if caller.opcode in _WRAPPERS else ()
+    if called and called[0].position < caller.computation.position:
+        return called[0]
+    return None
+
+
+def _behind_result(computation: Computation) -> SourceLocation | None:
+    """Of the nearest instruction behind the result that names a line: what an operation
+    works on is its first operand.
+    """
+    made = computation.root
+    for _ in range(_MOST_BEHIND):
+        found = _own_location(made)
+        if found is not None and found.file:
             return found
-        inner = one.called[0]
-        if inner.position >= outermost:
-            # what is called stands before its caller, so this cannot go round in
-            # circles
+        if not made.operand_ids:
             return None
-        one = inner.root
-        outermost = inner.position
+        made = made.operands[0]
+    return None
 
 
-def location_beside(
+def _of_most(computation: Computation) -> SourceLocation | None:
+    found = map(_own_location, computation.instructions)
+    named = [place for place in found if place is not None and place.file]
+    count = Counter((place.file, place.line) for place in named)
+    return max(named, key=lambda place: count[place.file, place.line], default=None)
+
+
+def location_near(
     instruction: Instruction,
     users: Mapping[int, Sequence[Instruction]],
 ) -> SourceLocation | None:
-    """Where an instruction that the compiler made comes from: the place of the nearest
-    one that uses its result or makes its operands, without that one's path. None where
-    none is near.
+    """Its location; where that names no line, as of what the compiler made, the place
+    of the nearest instruction that uses its result or makes its operands, without that
+    one's path. None where nothing is near.
 
     users: of the results of its computation, by id. Raises TraceError for damaged
     bytes.
     """
+    own = location_of(instruction)
+    if own is not None and own.file:
+        return own
     waiting = [instruction]
     seen = {instruction.id}
     while waiting and len(seen) <= _MOST_BESIDE:
@@ -209,10 +253,10 @@ def location_beside(
                 continue
             found = location_of(other)
             if found is not None and found.file:
-                return SourceLocation("", found.file, found.line, found.frames)
+                return _placed(own, replace(found, op_name=""))
             seen.add(other.id)
             waiting.append(other)
-    return None
+    return own
 
 
 def _own_location(instruction: Instruction) -> SourceLocation | None:

@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 
 import msgspec
 
+from tfadvisor.program.flow import inside
 from tfadvisor.program.module import Computation, Instruction, Module
 from tfadvisor.program.wire import entries, message_of, number_of, numbers_of, span
 
@@ -95,7 +96,8 @@ class Launched(msgspec.Struct, frozen=True, dict=True):
 
 def _likeness(launch: Instruction) -> object:
     operands = tuple(str(operand.shape) for operand in launch.operands)
-    return launch.opcode, str(launch.shape), operands
+    does = tuple(part.opcode for part in inside(launch))
+    return does, str(launch.shape), operands
 
 
 @lru_cache(maxsize=16)  # the devices and hosts of a run share their programs

@@ -16,7 +16,7 @@ from tfadvisor.program import (
     Instruction,
     Module,
     SourceLocation,
-    location_beside,
+    location_near,
     location_of,
 )
 from tfadvisor.program.flow import (
@@ -27,7 +27,7 @@ from tfadvisor.program.flow import (
     running_computations,
     scatters,
 )
-from tfadvisor.program.in_words import in_words, scattered
+from tfadvisor.program.in_words import in_words, scattered, target
 from tfadvisor.program.matrix_products import multiplied_type, products
 from tfadvisor.program.parameters import copied_argument
 from tfadvisor.program.patterns import unrolled
@@ -77,12 +77,11 @@ class OpsOfProgram:
 
     def _location(self, one: Instruction) -> SourceLocation | None:
         """Its own, else that of what is next to it."""
-        own = location_of(one)
-        if own is not None or len(one.computation.instructions) > _MOST_SEARCHED:
-            return own
+        if len(one.computation.instructions) > _MOST_SEARCHED:
+            return location_of(one)
         if one.computation.id not in self._users:
             self._users[one.computation.id] = Users(one.computation)
-        return location_beside(one, self._users[one.computation.id].by_id)
+        return location_near(one, self._users[one.computation.id].by_id)
 
     def _look_up(self, name: str) -> tuple[str, InProgram | None]:
         one = find_instruction(self._program, name)
@@ -100,6 +99,7 @@ class OpsOfProgram:
             location=self._location(one),
             products=products(one),
             multiplied=multiplied_type(one),
+            target=target(one),
             unrolled=unrolled(parts),
             copied=copied.name if copied else None,
             in_loop=self._running.get(one.computation.id, False),
@@ -158,6 +158,8 @@ class InProgram(msgspec.Struct, frozen=True):
     """Type of what it multiplies, as HLO names it: of its products and convolutions, of
     a library's or custom kernel's first floating-point operand. "" where it has none,
     or several."""
+    target: str = ""
+    """Of a custom call what it calls, `TopK`."""
     unrolled: tuple[str, int] | None = None
     """File and line of the operation that hundreds of its parts are copies of, as far
     as known.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support import hlo_builder as hlo
 
-from tfadvisor.program.in_words import in_words, scattered
+from tfadvisor.program.in_words import in_words, scattered, target
 from tfadvisor.program.module import Instruction, Module
 
 SUM = hlo.computation(
@@ -100,3 +100,12 @@ def test_others_say_what_from_what(
 
     assert in_words(one) == words
     assert scattered(one) is None
+
+
+def test_a_custom_call_says_what_it_calls() -> None:
+    largest = hlo.op(2, "custom-call", "f32[32,8]", 1, target="__gpu$TopK")
+
+    found = last("f32[32,512]", op=largest)
+
+    assert target(found) == "TopK"
+    assert in_words(found) == "TopK to f32[32,8]"

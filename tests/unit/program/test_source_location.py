@@ -6,7 +6,7 @@ from support import hlo_builder as hlo
 
 from tfadvisor.program.flow import Users
 from tfadvisor.program.module import Frame, Module
-from tfadvisor.program.operations import location_beside, location_of
+from tfadvisor.program.operations import location_near, location_of
 
 FRAMES = hlo.stack_frames(
     ("env/site-packages/flax/linen.py", 90, "Dense.__call__", 2),
@@ -129,8 +129,68 @@ def test_what_the_compiler_made_stands_where_its_neighbours_do() -> None:
         )
     ).entry
     pad = next(one for one in computation.instructions if one.name == "pad")
-    found = location_beside(pad, Users(computation).by_id)
+    found = location_near(pad, Users(computation).by_id)
 
     assert found is not None
     assert (found.op_name, found.file, found.line) == ("", "train.py", 31)
-    assert location_beside(computation.instructions[2], {}) is None
+    assert location_near(computation.instructions[2], {}) is None
+
+
+def fused(*body: bytes, metadata: bytes = b"") -> Module:
+    """A program that is one fusion of these instructions."""
+    inner = hlo.computation(2, *body)
+    call = hlo.op(1, "fusion", "f32[8]", calls=[2], metadata=metadata)
+    return Module(hlo.module(inner, hlo.computation(1, call)))
+
+
+def test_a_sum_that_the_compiler_rewrote_stands_where_what_it_sums_does() -> None:
+    """The reduction has no metadata, the product that it reduces line 32."""
+    located_product = hlo.metadata("jit(step)/mul", "train.py", 32)
+    module = fused(
+        hlo.op(21, "parameter", "f32[8,4]"),
+        hlo.op(22, "multiply", "f32[8,4]", 21, 21, metadata=located_product),
+        hlo.op(23, "reduce", "f32[8]", 22),
+    )
+
+    found = location_of(module.entry.root)
+
+    assert found is not None
+    assert (found.op_name, found.file, found.line) == ("jit(step)/mul", "train.py", 32)
+
+
+def test_where_nothing_behind_the_result_names_a_line_most_inside_decide() -> None:
+    """An update writes a value of line 9 into a buffer, at an index of line 5: of the
+    instructions two name line 9, one line 5.
+    """
+    index = hlo.metadata("jit(step)/add", "train.py", 5)
+    value = hlo.metadata("jit(step)/mul", "train.py", 9)
+    module = fused(
+        hlo.op(21, "parameter", "f32[8]"),
+        hlo.op(22, "add", "s32[]", metadata=index),
+        hlo.op(23, "multiply", "f32[1]", metadata=value),
+        hlo.op(24, "negate", "f32[1]", 23, metadata=value),
+        hlo.op(25, "dynamic-update-slice", "f32[8]", 21, 24, 22),
+    )
+
+    found = location_of(module.entry.root)
+
+    assert found is not None
+    assert (found.file, found.line) == ("train.py", 9)
+
+
+def test_the_name_of_an_argument_is_no_path_and_a_path_is_kept() -> None:
+    """XLA names a conversion of an argument for the argument."""
+    inner = hlo.op(
+        21, "convert", "f32[8]", metadata=hlo.metadata("jit(step)/mul", "train.py", 9)
+    )
+    of_argument = location_of(
+        fused(inner, metadata=hlo.metadata("params['w']")).entry.root
+    )
+    of_path = location_of(
+        fused(inner, metadata=hlo.metadata("jit(step)/dense")).entry.root
+    )
+
+    assert of_argument is not None
+    assert of_path is not None
+    assert (of_argument.op_name, of_argument.line) == ("jit(step)/mul", 9)
+    assert (of_path.op_name, of_path.line) == ("jit(step)/dense", 9)

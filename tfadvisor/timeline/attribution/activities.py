@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from tfadvisor.program import Modules
 
-_MOST = 400
+_MOST = 1_000
 """Entries of a class that are kept of a host; the rest is one entry without a name."""
 _MOST_THREADS = 64
 """Threads beside the driving one that are looked at, those with most events first."""

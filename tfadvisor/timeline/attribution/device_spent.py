@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from tfadvisor.program import Module, Modules
 
-_MOST = 300
+_MOST = 1_000
 """Ops of a device that are listed one by one."""
 _IN_PROGRAM = "a program's run, between its ops"
 _EXCHANGE = "exchange"

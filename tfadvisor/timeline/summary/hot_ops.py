@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tfadvisor.program import Module, Modules
     from tfadvisor.timeline.program_ops import InProgram
 
-_MOST = 100
-_ENOUGH = 0.95
+_MOST = 1_000
+_ENOUGH = 0.98
 
 
 class HotOp(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ class HotOps(msgspec.Struct, frozen=True):
     """The ops that take most of one device's time."""
 
     ops: tuple[HotOp, ...]
-    """The hottest first, until 95% of compute_ps or a hundred are named."""
+    """The hottest first, until 98% of compute_ps or a thousand are named."""
     compute_ps: int
     """Summed time of all compute ops in the counted steps, ps."""
     parameters: int | None

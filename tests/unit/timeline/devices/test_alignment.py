@@ -45,9 +45,9 @@ def program() -> bytes:
     return hlo.module(body, entry, extra=order)
 
 
-def ops_of(*kernels: str) -> list[str]:
-    """The op of each kernel of these names, "" where none is known."""
-    builder = trace().program("jit_step", program())
+def ops_of(*kernels: str, of: bytes = b"") -> list[str]:
+    """The op of each kernel of these names, "" where none is known. of: the program."""
+    builder = trace().program("jit_step", of or program())
     for index, name in enumerate(kernels):
         at = 100 * index
         builder.kernel("GPU:0", name, at + 50, at + 90, launched=(at, at + 5), **STATS)
@@ -87,6 +87,33 @@ def test_a_run_follows_the_one_before_it() -> None:
     run = ("loop_add_fusion", GEMM, GEMM, "loop_tanh_fusion", GEMM)
 
     assert ops_of(*run, *run)[4] == "custom-call.6"
+
+
+def test_launches_that_compute_other_things_share_no_kernel() -> None:
+    """Two fusions give a flag of a number: the first compares and launches nothing, as
+    a loop's condition whose count is known; the second, alike in its shapes, ran.
+    """
+    array, flag, number = "bf16[64,64]{1,0}", "pred[]", "s32[]"
+    compares = hlo.computation(2, hlo.op(21, "compare", flag))
+    sums = hlo.computation(3, hlo.op(31, "reduce", flag))
+    adds = hlo.computation(4, hlo.op(41, "add", array))
+    call = {"target": "__cublas$lt$matmul"}
+    entry = hlo.computation(
+        1,
+        hlo.op(1, "parameter", array),
+        hlo.op(2, "parameter", number),
+        hlo.op(3, "fusion", array, 1, name="loop_add_fusion", calls=[4]),
+        hlo.op(4, "fusion", flag, 2, name="loop_compare_fusion", calls=[2]),
+        hlo.op(5, "custom-call", array, 1, name="custom-call.5", **call),
+        hlo.op(6, "fusion", flag, 2, name="input_reduce_fusion", calls=[3]),
+    )
+    whole = hlo.module(
+        compares, sums, adds, entry, extra=hlo.schedule(1, 1, 2, 3, 4, 5, 6)
+    )
+
+    found = ops_of("loop_add_fusion", GEMM, "input_reduce_fusion", of=whole)
+
+    assert found[1] == "custom-call.5"
 
 
 # On an H200: names that kernels have are taken away from them.
