@@ -38,6 +38,8 @@ _SHORT_STEPS = 2
 """Between two samples, where a part of each step is met by chance."""
 _PAUSE_STEPS, _PAUSE_SAMPLES = 3, 5
 """That a wait takes at least which is no part of an ordinary step."""
+_LONG_STEPS, _LONG_SAMPLES = 50, 20
+"""That a wait takes which is none of a slow step either."""
 _PATIENCE = 5.0
 """exp(-5): how seldom chance alone makes a longer run of one stack."""
 _MIXES = 0.01
@@ -75,6 +77,11 @@ class Pace(msgspec.Struct, frozen=True):
     def pause_us(self) -> int:
         """No ordinary step waits for so long at once."""
         return _PAUSE_STEPS * self.step_us + _PAUSE_SAMPLES * self.every_us
+
+    @property
+    def long_us(self) -> int:
+        """No slow step waits for so long at once."""
+        return max(_LONG_STEPS * self.step_us, _LONG_SAMPLES * self.every_us)
 
 
 class Visits(msgspec.Struct, frozen=True):

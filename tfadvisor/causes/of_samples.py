@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from tfadvisor.arrays import distinct
 from tfadvisor.causes.account import (
     FIRST_BATCH,
+    LONG_WAITS,
     STEPS,
     BeforeSteps,
     RunAccount,
@@ -100,7 +101,7 @@ def account_of(samples: Samples, step_ms: float = 0.0) -> RunAccount:
     level = loop_level(stacks, told, pace, loop)
     if level is None:
         raise NoAccount("no loop of the program was seen to go round")
-    time = _RunTime(stacks, told, level, int(told.us.sum()))
+    time = _RunTime(stacks, told, level, pace, int(told.us.sum()))
     parts = time.parts()
     return RunAccount(
         seconds=time.total / 1e6,
@@ -160,6 +161,7 @@ class _RunTime(msgspec.Struct, frozen=True):
     stacks: Stacks
     told: Sampled
     level: Level
+    pace: Pace
     total: int
     """us."""
 
@@ -212,10 +214,15 @@ class _RunTime(msgspec.Struct, frozen=True):
             pause = sampled.only(mine & waits)
             words = self._pause_words(pause, depth, kind, begins=begins)
             if words is None:
-                waits &= ~mine  # a slow step is one, too
-            else:
+                kind, words = "other", LONG_WAITS
+                waits &= ~mine | self._lasts_for_many_steps(sampled)
+                pause = sampled.only(mine & waits)  # a slow step is one, too
+            if len(pause):
                 found.append(self._made(pause, depth, kind, words))
         return self._steps(sampled.only(~apart & ~waits)), found
+
+    def _lasts_for_many_steps(self, sampled: Sampled) -> BoolArray:
+        return sampled.us >= self.pace.long_us
 
     def _steps(self, sampled: Sampled) -> RunPart:
         depth = self.level.depth

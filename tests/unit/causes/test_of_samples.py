@@ -102,6 +102,22 @@ def test_a_short_pause_after_each_hundred_short_steps_is_no_step(seed: int) -> N
     assert account.steps == pytest.approx(1 - evaluate)
 
 
+def test_a_wait_of_fifty_steps_in_the_step_itself_is_no_step() -> None:
+    """A step, then 6 epochs, each with one that waits for 2.5 s, where they take 50 ms, and 39 that
+    do not; nothing shows what it waits for. One of 1 s is a slow step.
+    """
+    fills = [(f"{MAIN}:42 {RUNS}", 250), *TURN[1:]]
+    slow = [(f"{MAIN}:42 {RUNS}", 100), *TURN[1:]]
+    account = account_of(sampled(TURN + 6 * (fills + 38 * TURN + slow)), STEP_MS)
+
+    filling = 6 * 250 / (5 + 6 * (252 + 38 * 5 + 102))
+    assert shares(account) == {
+        "long waits in the step": filling,
+        "steps": 1 - filling,
+    }
+    assert part(account, "long waits in the step").turns == 6
+
+
 @pytest.mark.parametrize("step_ms", [0.3, 1.0, 4.0, 9.0])
 def test_a_part_of_each_short_step_is_a_step(step_ms: float) -> None:
     """A third of each is in evaluate."""
