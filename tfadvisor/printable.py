@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -138,9 +139,13 @@ def short_kernel(name: str, longest: int = 60) -> str:
     hlo = _HLO.match(name)
     if hlo:
         return hlo.group(1)
-    if "::" in name or "<" in name:
+    if _is_function(name):
         name = _short_function(name)
     return cut_middle(name.removesuffix(".kd"), longest)
+
+
+def _is_function(name: str) -> bool:
+    return "::" in name or "<" in name
 
 
 def _short_function(name: str) -> str:
@@ -166,3 +171,109 @@ def cut_middle(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     return f"{text[: most // 2 - 1]}…{text[-(most // 2) :]}"
+
+
+# Names of many ops and kernels that stand together.
+
+_WORD = re.compile(r"[A-Za-z]+|\d+|.", re.S)
+_LEAST_BEGINNING = 8
+_WHOLE = 400
+"""Characters up to which names that look alike are told apart."""
+
+
+def names_apart(names: Iterable[str], most: int) -> dict[str, str]:
+    """What each of these is called where they stand together: short, and no two alike.
+
+    most: characters; more only where so many do not tell a name from the others. What
+    is cut is never what differs.
+    """
+    whole = list(dict.fromkeys(names))
+    ends = _ends(whole)
+    plain = {name: ends.get(name) or short_kernel(name, _WHOLE) for name in whole}
+    found = {name: cut_middle(plain[name], most) for name in whole}
+    for group in _alike(found):
+        found.update(_apart(group, plain, most))
+    for group in _alike(found):
+        found.update((name, name) for name in group)
+    return found
+
+
+def _ends(names: Sequence[str]) -> dict[str, str]:
+    """Of each path the last parts, two at least, with which no other path ends."""
+    paths = [name.split("/") for name in names if not _is_function(name)]
+    count = Counter(
+        "/".join(parts[-many:]) for parts in paths for many in range(2, len(parts) + 1)
+    )
+    found = {}
+    for parts in paths:
+        ends = ("/".join(parts[-many:]) for many in range(2, len(parts)))
+        whole = "/".join(parts)
+        found[whole] = next((end for end in ends if count[end] == 1), whole)
+    return found
+
+
+def _alike(found: Mapping[str, str]) -> list[list[str]]:
+    groups: dict[str, list[str]] = {}
+    for name, short in found.items():
+        groups.setdefault(short, []).append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _apart(
+    group: Sequence[str],
+    plain: Mapping[str, str],
+    most: int,
+) -> dict[str, str]:
+    """Names of which only the middle differs, with that middle."""
+    if len({plain[name] for name in group}) == len(group):
+        parts = _middles([plain[name] for name in group])
+    else:
+        parts = [(f"{plain[name]}…", own, "") for name, own in _own_words(group)]
+
+    found = {}
+    for name, (before, differs, after) in zip(group, parts, strict=True):
+        found[name] = _around(before, differs, after, most)
+    for alike in _alike(found):
+        if most < _WHOLE:
+            found.update(_apart(alike, plain, 2 * most))
+    return found
+
+
+def _middles(texts: Sequence[str]) -> list[tuple[str, str, str]]:
+    """(how all of them begin, what is between, how all of them end), by words."""
+    words = [_WORD.findall(text[:_LONGEST_LOOKED_AT]) for text in texts]
+    lead = _alike_at_first(words)
+    tail = _alike_at_first([one[lead:][::-1] for one in words])
+    found = []
+    for one in words:
+        end = len(one) - tail
+        found.append(("".join(one[:lead]), "".join(one[lead:end]), "".join(one[end:])))
+    return found
+
+
+def _alike_at_first(words: Sequence[Sequence[str]]) -> int:
+    """How many words all of them begin with."""
+    places = enumerate(zip(*words, strict=False))
+    differ = (at for at, column in places if len(set(column)) > 1)
+    return next(differ, min(map(len, words)))
+
+
+def _own_words(names: Sequence[str]) -> list[tuple[str, str]]:
+    """(name, its words that not all of them have; where those do not tell it from the
+    others, from the first word that differs to the last).
+    """
+    words = [dict.fromkeys(re.findall(r"\w+", name)) for name in names]
+    shared = set(words[0]).intersection(*words)
+    own = ["…".join(word for word in one if word not in shared) for one in words]
+    if len(set(own)) < len(names):
+        own = [middle for _, middle, _ in _middles(names)]
+    return list(zip(names, own, strict=True))
+
+
+def _around(before: str, differs: str, after: str, most: int) -> str:
+    """What differs whole, if it fits, and as much around it as there is room for."""
+    differs = cut_middle(differs, max(most - _LEAST_BEGINNING, 3))
+    room = most - len(differs)
+    for_after = min(len(after), room // 2)
+    shown = cut_middle(before, room - for_after)
+    return f"{shown}{differs}{cut_middle(after, room - len(shown))}"

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from tfadvisor.metrics import counted_hosts, registered_facts, registered_metrics
-from tfadvisor.printable import short_kernel
 from tfadvisor.report.assembly.page_programs import (
     excerpt_rows,
     memory_infos,
@@ -197,13 +194,13 @@ def drawn_step(
         name=rows.name.astype(np.int64),
         events=rows.events,
         busy=rows.busy // _PS_PER_NS,
-        names=tuple(_names(picture)),
+        names=tuple(map(_shown, rows.names)),
         threads_left_out=picture.threads_left_out,
     )
 
 
 def _lane(one: Lane) -> LaneInfo:
-    around = tuple(_shown(call, kernel=False) for call in one.around)
+    around = tuple(map(_shown, one.around))
     return LaneInfo(
         one.role,
         one.device,
@@ -213,22 +210,10 @@ def _lane(one: Lane) -> LaneInfo:
     )
 
 
-def _names(picture: StepPicture) -> Iterator[str]:
-    rows = picture.rows
-    is_stream = np.array([lane.role == "stream" for lane in picture.lanes], np.bool_)
-    on_device = is_stream[rows.lane]
-    # their launches on the host bear the same names
-    kernels = set(np.unique(rows.name[on_device]).tolist())
-    for at, name in enumerate(rows.names):
-        yield _shown(name, kernel=at in kernels)
-
-
-def _shown(name: str, *, kernel: bool) -> str:
-    """`copy-done.4` of an instruction's whole text, a kernel's short name,
-    `program.py:53 train` of `$program.py:53 train`.
+def _shown(name: str) -> str:
+    """`copy-done.4` of an instruction's whole text, `program.py:53 train` of
+    `$program.py:53 train`.
     """
     if name.startswith("%"):
         return instruction_name(name)
-    if kernel and " = " not in name:
-        return short_kernel(name)
     return name.removeprefix("$")

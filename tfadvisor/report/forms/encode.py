@@ -14,7 +14,8 @@ from typing import Any, get_type_hints
 import msgspec
 import numpy as np
 
-from tfadvisor.printable import short_kernel
+from tfadvisor.arrays import distinct
+from tfadvisor.printable import names_apart
 from tfadvisor.report.about import about_lines
 from tfadvisor.report.forms.page_data import (
     CallRow,
@@ -31,8 +32,8 @@ from tfadvisor.vocabulary import TIME_CLASSES
 FORMAT = 3
 """Of the data; the page that is built with it reads no other."""
 _DIGITS = 6
-_LONGEST_NAME = 200
-"""Letters of a short name; the page cuts it where its table has less room."""
+_LONGEST_NAME = 40
+"""Characters of a short name, for which the page's tables have room."""
 _ESCAPES = {
     "<": "\\u003c",
     ">": "\\u003e",
@@ -137,7 +138,7 @@ def _step_shares(steps: Sequence[StepInfo]) -> dict[str, list[int]]:
 
 
 def _names(page: PageData) -> Iterator[str | None]:
-    """Of ops and kernels, in the table, and where the step goes."""
+    """Of ops and kernels, in the table, where the step goes and in drawn steps."""
     for op in page.ops:
         yield from (op.op, op.kernel)
     activities = [one for kind in page.report.attribution for one in kind.parts]
@@ -148,16 +149,20 @@ def _names(page: PageData) -> Iterator[str | None]:
         if "::" in part.activity:
             yield part.activity
         yield from (place.kernel for place in part.places)
+    for step in (*page.drawn, *page.more):
+        yield from _of_devices(step)
+
+
+def _of_devices(step: DrawnStep) -> Iterator[str]:
+    is_stream = np.array([lane.role == "stream" for lane in step.lanes], np.bool_)
+    names = distinct(step.name[is_stream[step.lane]])
+    yield from (step.names[one] for one in names.tolist() if one >= 0)
 
 
 def _short_names(names: Iterable[str | None]) -> dict[str, str]:
     """Of the names that are too long."""
-    found = {}
-    for name in filter(None, names):
-        short = short_kernel(name, _LONGEST_NAME)
-        if short != name:
-            found[name] = short
-    return found
+    called = names_apart(filter(None, names), _LONGEST_NAME)
+    return {name: short for name, short in called.items() if short != name}
 
 
 def encode_step(step: DrawnStep) -> str:

@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from tfadvisor.printable import cut, cut_middle, one_line, short_kernel
+from tfadvisor.printable import cut, names_apart, one_line, short_kernel
 from tfadvisor.report.model import Op
 from tfadvisor.units import duration, percent, size
 
-_SHORTEST_NAME, _LONGEST_NAME = 24, 64
-"""Columns that a name has even where the rest is too wide; more where two names would
-look alike.
-"""
+_SHORTEST_NAME = 24
+"""Columns that a name has even where the rest is too wide."""
 
 
 class OpColumn(msgspec.Struct, frozen=True):
@@ -93,48 +91,8 @@ def op_table(
             left.append(len(columns))
 
     beside = sum(2 + max(map(len, cells)) for cells in columns)
-    names = ["op or kernel", *_names(ops, width - beside)]
+    room = max(width - beside, _SHORTEST_NAME)
+    called = names_apart([op.name for op in ops], room)
+    names = ["op or kernel", *(one_line(called[op.name]) for op in ops)]
     rows = [list(row) for row in zip(names, *columns, strict=True)]
     return rows, left
-
-
-def _names(
-    ops: Sequence[Op],
-    room: int,
-) -> list[str]:
-    """As short as the room, or as long as it takes that different names look
-    different.
-    """
-    paths = {f"/{op.name}" for op in ops}
-    names = [one_line(_name(op, paths)) for op in ops]
-
-    shortest = max(room, _SHORTEST_NAME)
-    for most in range(shortest, _LONGEST_NAME):
-        cuts = {cut_middle(name, most) for name in names}
-        if len(cuts) == len(set(names)):
-            return [cut_middle(name, most) for name in names]
-    return [cut_middle(name, shortest) for name in names]
-
-
-def _name(
-    op: Op,
-    paths: set[str],
-) -> str:
-    if op.name == op.op:
-        return _shortest_end(op.name, paths)
-    return short_kernel(op.name)
-
-
-def _shortest_end(
-    name: str,
-    paths: set[str],
-) -> str:
-    """The last parts of a name, two at least, with which none of the other
-    names ends.
-    """
-    parts = name.split("/")
-    for many in range(2, len(parts)):
-        end = "/".join(parts[-many:])
-        if sum(path.endswith(f"/{end}") for path in paths) == 1:
-            return end
-    return name

@@ -35,6 +35,8 @@ WAIT = len(TimeClass)
 is done.
 """
 
+_NOT_IN_IT = "does nothing in this step"
+"""Said of a device in place of its classes: the step is not its own."""
 _MOST_THREADS = 12
 _ALL_THREADS = 256
 _FEWEST_EVENTS = 500
@@ -65,9 +67,9 @@ _OF_HOST = {
 
 class Lane(msgspec.Struct, frozen=True):
     """What a row of the drawing is about. role: "classes" (where each instant of the
-    device's step goes, without names), "stream", "driver" (the host thread that drives
-    the steps) or "thread". device: "" on the host. around: calls that enclose the whole
-    step. deeper: events nested too deep to be drawn.
+    device's step goes; with a name, why that is not drawn), "stream", "driver" (the
+    host thread that drives the steps) or "thread". device: "" on the host. around:
+    calls that enclose the whole step. deeper: events nested too deep to be drawn.
     """
 
     role: LaneRole
@@ -197,14 +199,14 @@ class _Drawn:
         driver = steps.thread
         lanes: list[Lane] = []
         parts: list[LaneRows] = []
-        for device, classes in self._classes:
-            lanes.append(
-                Lane("classes", "" if device is None else device.name, "", (), 0)
-            )
-            parts.append(_class_rows(classes, lo, hi))
-            for stream, rows, around, deeper in (
-                () if device is None else _device_rows(device, lo, hi)
-            ):
+        ran = [list(_device_rows(device, lo, hi)) for device, _ in self._classes]
+        for (device, classes), streams in zip(self._classes, ran, strict=True):
+            takes_part = bool(streams) or not any(ran)
+            name = "" if takes_part else _NOT_IN_IT
+            of = "" if device is None else device.name
+            lanes.append(Lane("classes", of, name, (), 0))
+            parts.append(_class_rows(classes, lo, hi if takes_part else lo))
+            for stream, rows, around, deeper in streams:
                 assert device is not None
                 if device.kind is DeviceKind.CPU:
                     name = self._threads.threads[stream].name
@@ -334,13 +336,15 @@ def _class_rows(
 
 
 def _device_rows(
-    device: Device,
+    device: Device | None,
     lo: int,
     hi: int,
 ) -> Iterator[tuple[int, LaneRows, tuple[str, ...], int]]:
     """(stream, then as _nested) of the streams with events inside the step, by
     stream.
     """
+    if device is None:
+        return
     ops = device.ops
     kinds = np.array(
         [_OF_DEVICE.get(one, TimeClass.TRANSFER) for one in DeviceClass],

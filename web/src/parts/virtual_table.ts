@@ -80,18 +80,18 @@ export function virtualTable(wanted: Wanted): VirtualTable {
 
   const line = (row: number, place: number): HTMLElement => {
     const element_ = h("div", {
-      class: `vt-row can${row === chosen ? " chosen" : ""}`,
+      class: `vt-row can${row === chosen ? " chosen" : ""}${below.length > 0 ? " two" : ""}`,
       role: "row",
       "aria-rowindex": place + 2,
       "aria-current": row === chosen ? "true" : null,
     });
     for (const column of shown) {
       const cell = h("div", { role: "cell", class: column.number === true ? "number" : null });
-      append(cell, column.cell(row));
+      append(cell, column === shown[0] && below.length > 0 ? h("span", { class: "vt-name" }, column.cell(row)) : column.cell(row));
       element_.append(cell);
     }
     const told = below.map((column) => column.below!(row)).filter((words) => words !== null && words !== "");
-    if (told.length > 0) append(element_.firstChild as HTMLElement, h("small", { class: "dim" }, told.join(" · ")));
+    if (below.length > 0) append(element_.firstChild as HTMLElement, h("small", { class: "dim" }, told.join(" · ")));
     element_.addEventListener("click", () => { choose(row); });
     return element_;
   };

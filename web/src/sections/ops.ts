@@ -6,9 +6,11 @@ import { h, replaceChildren } from "../dom.js";
 import { meter, swatch } from "../parts/bar.js";
 import { empty, labelled, section, select, type Section, type View } from "../parts/section.js";
 import { hloText } from "../parts/hlo_text.js";
-import { ending, middle } from "../parts/middle.js";
+import { middle } from "../parts/middle.js";
 import { virtualTable } from "../parts/virtual_table.js";
 import { count, duration, percent, plural, size } from "../words.js";
+
+const plain = (name: string): string => name.replace(/[.-]/g, "_");
 
 export function ops(view: View): Section {
   const columns = view.run.ops;
@@ -18,6 +20,8 @@ export function ops(view: View): Section {
   const [op, kernel, module, kind, precision, opcode, file] = [columns.op, columns.kernel, columns.module, columns.kind, columns.precision, columns.opcode, columns.file].map(texts);
   const whole = (row: number): string => op![row] ?? kernel![row] ?? "";
   const name = (row: number): string => view.run.short_names[whole(row)] ?? whole(row);
+  /** Unless it is called as the op is, as XLA calls that of `fusion.3` `fusion_3`. */
+  const kernelOf = (row: number): string => (plain(kernel![row] ?? "") === plain(whole(row)) ? "" : (view.run.short_names[kernel![row] ?? ""] ?? kernel![row] ?? ""));
   const ms = (row: number): number => columns.ms_per_step[row] ?? 0;
   const work = (row: number): string => kind![row]?.replaceAll("_", " ") ?? "";
   const times = (row: number): number => columns.count_per_step[row] ?? 0;
@@ -61,22 +65,25 @@ export function ops(view: View): Section {
     onChoose: explain,
     signal: view.signal,
     columns: [
-      { id: "name", title: "Op or kernel", width: "minmax(120px, 4fr)", value: name, cell: (row) => h("span", { class: "named" }, swatch(CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer"), name(row).includes("/") ? ending(name(row)) : middle(name(row))) },
-      { id: "kind", title: "Class", width: "80px", from: 880, below: work, value: (row) => kind![row] ?? null, cell: work },
-      { id: "share", title: "Share", about: "Of all device time", width: "104px", number: true, value: (row) => share[row]!, cell: (row) => meter(share[row]!, CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer") },
+      { id: "name", title: "Op or kernel", width: "minmax(120px, 4fr)", value: name, cell: (row) => h("span", { class: "named" }, swatch(CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer"), middle(name(row)), kernelOf(row) === "" ? null : h("span", { class: "dim small" }, middle(kernelOf(row), 12, 10))) },
+      { id: "kind", title: "Class", width: "80px", from: 1240, below: work, value: (row) => kind![row] ?? null, cell: work },
+      { id: "share", title: "Share", about: "Of all device time", width: "96px", number: true, value: (row) => share[row]!, cell: (row) => meter(share[row]!, CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer") },
       { id: "time", title: "Per step", about: "Time per step and device", width: "76px", number: true, from: 400, below: (row) => duration(ms(row)), value: ms, cell: (row) => duration(ms(row)) },
-      { id: "count", title: "Times", about: "Executions per step and device", width: "56px", number: true, from: 560, value: times, cell: (row) => count(Math.round(times(row) * 10) / 10) },
-      { id: "each", title: "Each", about: "Mean length of an execution", width: "72px", number: true, from: 720, value: (row) => (times(row) > 0 ? ms(row) / times(row) : null), cell: (row) => (times(row) > 0 ? duration(ms(row) / times(row)) : "–") },
-      { id: "precision", title: "Precision", width: "72px", from: 800, below: (row) => precision![row] ?? null, value: (row) => precision![row] ?? null, cell: (row) => precision![row] ?? "–" },
+      { id: "count", title: "Times", about: "Executions per step and device", width: "48px", number: true, from: 560, value: times, cell: (row) => count(Math.round(times(row) * 10) / 10) },
+      { id: "each", title: "Each", about: "Mean length of an execution", width: "72px", number: true, from: launched ? 1240 : 720, value: (row) => (times(row) > 0 ? ms(row) / times(row) : null), cell: (row) => (times(row) > 0 ? duration(ms(row) / times(row)) : "–") },
+      { id: "precision", title: "Precision", width: "68px", from: 800, below: (row) => precision![row] ?? null, value: (row) => precision![row] ?? null, cell: (row) => precision![row] ?? "–" },
       ...(columns.tensor_cores.some((one) => one !== null) ? [
-        { id: "tensor_cores", title: "TC", about: "Whether it uses Tensor Cores, on AMD matrix cores", width: "40px", from: 1080, value: (row: number) => cores(row) || null, cell: (row: number) => cores(row) || "–" },
+        { id: "tensor_cores", title: "TC", about: "Whether it uses Tensor Cores, on AMD matrix cores", width: "32px", from: 1080, value: (row: number) => cores(row) || null, cell: (row: number) => cores(row) || "–" },
       ] : []),
       ...(launched ? [
-        { id: "grid", title: "Grid", about: "Blocks of a launch", width: "80px", number: true, from: 1080, value: (row: number) => (columns.grid[row] ?? []).reduce((product, one) => product * one, 1), cell: (row: number) => extent(columns.grid[row]) || "–" },
-        { id: "block", title: "Block", about: "Threads of a block", width: "64px", number: true, from: 1080, value: (row: number) => (columns.block[row] ?? []).reduce((product, one) => product * one, 1), cell: (row: number) => extent(columns.block[row]) || "–" },
-        { id: "occupancy", title: "Occupancy", about: "Warps that a multiprocessor can hold at once, over those that it has room for", width: "80px", number: true, from: 900, value: (row: number) => columns.occupancy[row] ?? null, cell: (row: number) => (typeof columns.occupancy[row] === "number" ? percent(columns.occupancy[row]) : "–") },
+        { id: "grid", title: "Grid", about: "Blocks of a launch", width: "80px", number: true, from: 1240, value: (row: number) => (columns.grid[row] ?? []).reduce((product, one) => product * one, 1), cell: (row: number) => extent(columns.grid[row]) || "–" },
+        { id: "block", title: "Block", about: "Threads of a block", width: "56px", number: true, from: 1080, value: (row: number) => (columns.block[row] ?? []).reduce((product, one) => product * one, 1), cell: (row: number) => extent(columns.block[row]) || "–" },
+        { id: "registers", title: "Regs", about: "Registers of a thread", width: "40px", number: true, from: 1080, value: (row: number) => columns.registers[row] ?? null, cell: (row: number) => (typeof columns.registers[row] === "number" ? count(columns.registers[row]) : "–") },
+        { id: "shared", title: "Shared", about: "Memory that the threads of a block share", width: "64px", number: true, from: 1080, value: (row: number) => columns.shared_bytes[row] ?? null, cell: (row: number) => (typeof columns.shared_bytes[row] === "number" ? size(columns.shared_bytes[row]) : "–") },
+        { id: "occupancy", title: "Occup.", about: "Warps that a multiprocessor can hold at once, over those that it has room for", width: "56px", number: true, from: 900, value: (row: number) => columns.occupancy[row] ?? null, cell: (row: number) => (typeof columns.occupancy[row] === "number" ? percent(columns.occupancy[row]) : "–") },
       ] : []),
-      ...(file!.some((one) => one !== null) ? [{ id: "where", title: "Where", width: "minmax(128px, 1fr)", from: launched ? 1080 : 980, value: (row: number) => place(row) || null, cell: (row: number) => (place(row) === "" ? "–" : middle(place(row))) }] : []),
+      ...(file!.some((one) => one !== null) ? [{ id: "where", title: "Where", width: "minmax(112px, 1fr)", from: launched ? 1080 : 980, value: (row: number) => place(row) || null, cell: (row: number) => (place(row) === "" ? "–" : middle(place(row))) }] : []),
+      { id: "kernel", title: "Kernel", width: "0", from: Infinity, below: kernelOf, value: (row) => kernel![row] ?? null, cell: kernelOf },
     ],
   });
 

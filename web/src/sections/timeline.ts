@@ -90,7 +90,7 @@ export function timeline(view: View): TimelineSection {
     stage.use(links.length > 0 ? withPath(step, links) : step);
     find.again();
     about.textContent = aboutStep(step, hostsOf === null ? view.run.hosts_left_out : 0);
-    replaceChildren(path, links.length === 0 ? null : asTable("Critical path of this step", () => pathTable(links)));
+    replaceChildren(path, links.length === 0 ? null : asTable("Critical path of this step", () => pathTable(links, view.run.short_names)));
     replaceChildren(table, asTable("Events as a table, the longest first", () => eventTable(stage, view.signal)));
     legend.update();
     findings.update();
@@ -211,13 +211,13 @@ function lateFirst(steps: StepTable, index: number): string[] {
   return steps.hosts.filter((host) => steps.find(host, index) >= 0).sort((a, b) => Number(b === late) - Number(a === late) || length(b) - length(a));
 }
 
-function pathTable(links: Link[]): HTMLElement {
+function pathTable(links: Link[], short: Record<string, string>): HTMLElement {
   const total = links.reduce((sum, link) => sum + link.end - link.start, 0);
   const rows = summed(links).slice(0, MOST_ON_PATH);
   return h("div", null,
     h("p", { class: "dim small" }, "From the end of the step back to what held up each thing: the device's op while it works, the driving thread while it waits, the device that arrives last while it waits in a collective. Only what is listed here can shorten the step."),
     smallTable("Critical path", [{ title: "Class" }, { title: "What" }, { title: "Time", number: true }, { title: "Of the step", number: true }, { title: "Events", number: true }],
-      rows.map((one) => [h("span", null, swatch(one.kind), one.kind), one.name === "" ? "not named" : h("code", null, one.name.slice(0, 200)), duration(one.ns / 1e6), percent(one.ns / Math.max(total, 1)), count(one.times)])));
+      rows.map((one) => [h("span", null, swatch(one.kind), one.kind), one.name === "" ? "not named" : h("code", { title: one.name.slice(0, 400) }, (short[one.name] ?? one.name).slice(0, 200)), duration(one.ns / 1e6), percent(one.ns / Math.max(total, 1)), count(one.times)])));
 }
 
 function aboutStep(step: DrawnStep, hostsLeftOut: number): string {
@@ -408,7 +408,7 @@ class Stage {
   }
 
   use(step: DrawnStep): void {
-    this.layout = new Layout(step);
+    this.layout = new Layout(step, this.run.short_names);
     this.zoom = new Zoom(step.span_ns, Math.min(LEAST_NS, step.span_ns));
     this.chosen = null;
     this.measure(0, 0);
@@ -679,7 +679,7 @@ function eventWords(stage: Stage, event: number, marked: Marked[]): (HTMLElement
 }
 
 /** What the device runs for an op of this name and how it is launched; null where the table of ops tells no more than the name. */
-function kernels({ ops, run: { ops: columns } }: Stage, name: string): HTMLElement | null {
+function kernels({ ops, run: { ops: columns, short_names: short } }: Stage, name: string): HTMLElement | null {
   const rows = ops.of(name).slice(0, MOST_BESIDE);
   const [kernel, precision] = [texts(columns.kernel), texts(columns.precision)];
   const told = rows.map((row) => ({
@@ -687,9 +687,9 @@ function kernels({ ops, run: { ops: columns } }: Stage, name: string): HTMLEleme
     each: (columns.ms_per_step[row] ?? 0) / Math.max(columns.count_per_step[row] ?? 0, 1e-9),
     facts: [...(typeof precision[row] === "string" ? [["precision", precision[row]] as [string, string]] : []), ...launchFacts(columns, row)],
   }));
-  if (!told.some((one) => one.facts.length > 0 || one.kernel !== name)) return null;
+  if (!told.some((one) => one.facts.length > 0 || (short[one.kernel] ?? one.kernel) !== name)) return null;
   return smallTable("Kernels of this name", [{ title: "Kernel" }, { title: "Mean length", number: true }, { title: "Launched with" }],
-    told.map((one) => [h("code", null, one.kernel.slice(0, 400)), duration(one.each), one.facts.map(([title, value]) => `${title} ${value}`).join(", ") || "–"]));
+    told.map((one) => [h("code", { title: one.kernel.slice(0, 400) }, (short[one.kernel] ?? one.kernel).slice(0, 120)), duration(one.each), one.facts.map(([title, value]) => `${title} ${value}`).join(", ") || "–"]));
 }
 
 function fact(name: string, value: string): HTMLElement {

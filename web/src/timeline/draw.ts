@@ -98,12 +98,17 @@ function drawRow(context: CanvasRenderingContext2D, scene: Scene, row: { lane: n
 
 function label(context: CanvasRenderingContext2D, text: string, left: number, end: number, y: number, ink: string, faded: boolean): void {
   const fits = Math.max(Math.floor((end - left - 8) / 5.4), 0);
-  const short = text.length > fits ? `${text.slice(0, Math.max(fits - 1, 0))}…` : text;
   if (fits < 3) return;
+  const short = text.length > fits ? cut(text, fits) : text;
   context.globalAlpha = faded ? 0.5 : 1;
   context.fillStyle = ink;
   context.fillText(short, left + 4, y + ROW / 2 + 0.5, end - left - 6);
   context.globalAlpha = 1;
+}
+
+/** In the middle: names that begin alike differ at their ends. */
+function cut(text: string, most: number): string {
+  return `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(-Math.floor(most / 2))}`;
 }
 
 function axis(context: CanvasRenderingContext2D, scene: Scene, { baseWords, ticks }: Ticks): void {

@@ -30,7 +30,8 @@ export class Layout {
   private readonly holders = new Set<number>();
   private readonly blocks = new Map<number, { events: number; busy: number }>();
 
-  constructor(readonly step: DrawnStep) {
+  /** short: of names that are too long for a picture. */
+  constructor(readonly step: DrawnStep, private readonly short: Record<string, string> = {}) {
     const count = step.start.length;
     let at = 0;
     let top = 0;
@@ -84,7 +85,7 @@ export class Layout {
 
   name(event: number): string {
     const name = this.step.names[this.step.name[event] ?? -1];
-    if (name !== undefined) return name;
+    if (name !== undefined) return this.short[name] ?? name;
     const block = this.block(event);
     return this.step.lanes[this.step.lane[event]!]!.role === "classes" ? this.kind(event) : `${(block?.events ?? 1).toLocaleString("en-US")} more`;
   }
@@ -122,7 +123,7 @@ export function laneTitle(lane: LaneInfo): string {
 }
 
 function nameOf(lane: LaneInfo): string {
-  if (lane.role === "classes" && lane.name !== "") return lane.name;
+  if (lane.role === "classes" && lane.name !== "") return lane.device === "" ? lane.name : `${lane.device}: ${lane.name}`;
   if (lane.role === "classes") return lane.device === "" ? "Where the time goes" : `${lane.device}: where its time goes`;
   if (lane.role === "driver") return `Host thread ${lane.name}, drives the steps`;
   if (lane.role === "thread") return `Host thread ${lane.name}`;

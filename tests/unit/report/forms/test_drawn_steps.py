@@ -98,6 +98,31 @@ def test_the_classes_lane_is_the_breakdown_of_the_step() -> None:
     )
 
 
+def test_a_device_that_does_nothing_in_a_step_bears_none_of_its_classes() -> None:
+    """Two devices take turns: GPU:0 works in steps 0 and 2, GPU:1 in step 1."""
+    builder = trace()
+    for start, device in ((0, 0), (100, 1), (200, 0)):
+        builder.step(start, start + 100).call("load_batch", start, start + 40)
+        builder.kernel(
+            f"GPU:{device}",
+            "matmul",
+            start + 50,
+            start + 90,
+            launched=(start + 41, start + 45),
+        )
+    page = page_of(builder)
+    told = {}
+    for step in (*page.drawn, *page.more):
+        for place, one in enumerate(step.lanes):
+            if one.role == "classes":
+                rows = int((step.lane == place).sum())
+                told[step.index, one.device] = (one.name, rows > 0)
+
+    idle = ("does nothing in this step", False)
+    assert told[0, "GPU:0"] == told[1, "GPU:1"] == ("", True)
+    assert told[0, "GPU:1"] == told[1, "GPU:0"] == idle
+
+
 def test_a_call_around_the_whole_step_is_named_not_drawn() -> None:
     worst = page_of(three_steps().call("$train.py:1 main", -10, 400)).drawn[1]
 
