@@ -173,12 +173,12 @@ def cut_middle(text: str, most: int) -> str:
     return f"{text[: most // 2 - 1]}…{text[-(most // 2) :]}"
 
 
-# Names of many ops and kernels that stand together.
+# Names of many ops and kernels side by side.
 
 _WORD = re.compile(r"[A-Za-z]+|\d+|.", re.S)
-_LEAST_BEGINNING = 8
+_LEAST_BEGINNING, _MOST_PARTS = 8, 32
 _WHOLE = 400
-"""Characters up to which names that look alike are told apart."""
+"""Characters that it may take at most until names no longer look alike."""
 
 
 def names_apart(names: Iterable[str], most: int) -> dict[str, str]:
@@ -200,7 +200,7 @@ def names_apart(names: Iterable[str], most: int) -> dict[str, str]:
 
 def _ends(names: Sequence[str]) -> dict[str, str]:
     """Of each path the last parts, two at least, with which no other path ends."""
-    paths = [name.split("/") for name in names if not _is_function(name)]
+    paths = [name.split("/") for name in names if _is_path(name)]
     count = Counter(
         "/".join(parts[-many:]) for parts in paths for many in range(2, len(parts) + 1)
     )
@@ -210,6 +210,11 @@ def _ends(names: Sequence[str]) -> dict[str, str]:
         whole = "/".join(parts)
         found[whole] = next((end for end in ends if count[end] == 1), whole)
     return found
+
+
+def _is_path(name: str) -> bool:
+    is_text = _is_function(name) or " = " in name
+    return 0 < name.count("/") < _MOST_PARTS and not is_text
 
 
 def _alike(found: Mapping[str, str]) -> list[list[str]]:
@@ -243,12 +248,12 @@ def _middles(texts: Sequence[str]) -> list[tuple[str, str, str]]:
     """(how all of them begin, what is between, how all of them end), by words."""
     words = [_WORD.findall(text[:_LONGEST_LOOKED_AT]) for text in texts]
     lead = _alike_at_first(words)
-    tail = _alike_at_first([one[lead:][::-1] for one in words])
+    tail = _alike_at_first([parts[lead:][::-1] for parts in words])
     found = []
-    for one in words:
-        end = len(one) - tail
-        found.append(("".join(one[:lead]), "".join(one[lead:end]), "".join(one[end:])))
-    return found
+    for parts in words:
+        end = len(parts) - tail
+        found.append((parts[:lead], parts[lead:end], parts[end:]))
+    return [("".join(a), "".join(b), "".join(c)) for a, b, c in found]
 
 
 def _alike_at_first(words: Sequence[Sequence[str]]) -> int:
@@ -264,7 +269,9 @@ def _own_words(names: Sequence[str]) -> list[tuple[str, str]]:
     """
     words = [dict.fromkeys(re.findall(r"\w+", name)) for name in names]
     shared = set(words[0]).intersection(*words)
-    own = ["…".join(word for word in one if word not in shared) for one in words]
+    own = []
+    for mine in words:
+        own.append("…".join(word for word in mine if word not in shared))
     if len(set(own)) < len(names):
         own = [middle for _, middle, _ in _middles(names)]
     return list(zip(names, own, strict=True))

@@ -81,3 +81,9 @@ def test_names_that_differ_in_little_of_much_are_still_told_apart() -> None:
 
 def test_a_name_that_stands_alone_is_cut_in_its_middle() -> None:
     assert names_apart(["x" * 30 + "1"], 10) == {"x" * 30 + "1": "xxxx…xxxx1"}
+
+
+def test_an_instruction_is_called_by_its_name_whatever_its_text_holds() -> None:
+    text = '%add.3 = f32[8]{0} add(%a, %b), metadata={op_name="jit(f)/dense/add"}'
+
+    assert names_apart([text], 40) == {text: "add.3"}
