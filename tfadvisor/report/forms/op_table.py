@@ -91,8 +91,11 @@ def op_table(
             left.append(len(columns))
 
     beside = sum(2 + max(map(len, cells)) for cells in columns)
-    room = max(width - beside, _SHORTEST_NAME)
-    called = names_apart([op.name for op in ops], room)
-    names = ["op or kernel", *(one_line(called[op.name]) for op in ops)]
+    names = ["op or kernel", *_names(ops, width - beside)]
     rows = [list(row) for row in zip(names, *columns, strict=True)]
     return rows, left
+
+
+def _names(ops: Sequence[Op], room: int) -> list[str]:
+    called = names_apart([op.name for op in ops], max(room, _SHORTEST_NAME))
+    return [one_line(called[op.name]) for op in ops]
