@@ -156,7 +156,7 @@ def _names(page: PageData) -> Iterator[str | None]:
 def _of_devices(step: DrawnStep) -> Iterator[str]:
     is_stream = np.array([lane.role == "stream" for lane in step.lanes], np.bool_)
     names = distinct(step.name[is_stream[step.lane]])
-    yield from (step.names[one] for one in names.tolist() if one >= 0)
+    yield from (step.names[row] for row in names.tolist() if row >= 0)
 
 
 def _short_names(names: Iterable[str | None]) -> dict[str, str]:
