@@ -207,6 +207,7 @@ DOORS = (
     "timeline.intervals",
     "timeline.names",
     # metrics that share what they compute with the report
+    "metrics.copies",
     "metrics.layers",
     "metrics.limits",
     "metrics.precision",

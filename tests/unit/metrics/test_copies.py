@@ -6,6 +6,8 @@ import pytest
 from support.exactly import picoseconds, us
 from support.trace_builder import TraceBuilder, trace
 
+from tfadvisor.metrics.copies import copy_rates
+
 
 def copying() -> TraceBuilder:
     """Two steps of 100 on a GPU that computes 0 to 50 of each.
@@ -164,3 +166,46 @@ def test_nobody_says_what_links_an_older_gpu_to_the_host() -> None:
     builder = copying().plane_stat("/device:GPU:0", compute_cap_major=6)
 
     assert builder.measure().fact("host_link") is None
+
+
+@pytest.mark.parametrize(
+    ("microseconds", "memory", "meaning"),
+    [
+        (1000 / 13, "pinned", "near what the link can do"),
+        (250, "pinned", "below the link"),
+        (250, "pageable", "pageable memory, which the driver copies twice"),
+    ],
+)
+def test_a_rate_says_what_it_is_due_to(
+    microseconds: float, memory: str, meaning: str
+) -> None:
+    """1,000,000 bytes over a PCIe 3 link of 16 GB/s: in 250 µs 4 GB/s, at 13 GB/s 81%
+    of it.
+    """
+    builder = trace().step(0, 1000).busy("GPU:0", (0, 50))
+    builder.copy("GPU:0", "H2D", 100, 100 + microseconds, 1_000_000, memory)
+    builder.plane_stat("/device:GPU:0", compute_cap_major=7, compute_cap_minor=0)
+
+    (rate,) = copy_rates(builder.build())
+
+    assert (rate.way, rate.bytes) == ("host to device", 1_000_000)
+    assert rate.gb_s == pytest.approx(1000 / microseconds, rel=1e-6)
+    assert rate.meaning == f"{meaning}: PCIe 3 carries up to 16 GB/s one way"
+
+
+def test_a_rate_of_copies_of_unknown_size_is_not_known() -> None:
+    builder = trace().step(0, 1000).busy("GPU:0", (0, 50))
+
+    (rate,) = copy_rates(builder.copy("GPU:0", "H2D", 100, 200).build())
+
+    assert (rate.bytes, rate.gb_s, rate.meaning) == (None, None, "")
+    assert rate.ms == pytest.approx(0.1)
+
+
+def test_small_copies_say_nothing_of_their_link() -> None:
+    """Three of 500 bytes to 6,000: starting them takes most of their time."""
+    rates = copy_rates(copying().build())
+
+    assert {rate.meaning for rate in rates} == {
+        "small copies: starting one takes most of its time"
+    }

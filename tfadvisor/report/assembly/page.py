@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfadvisor.metrics import counted_hosts, registered_facts, registered_metrics
+from tfadvisor.metrics import (
+    MetricAbsent,
+    counted_hosts,
+    registered_facts,
+    registered_metrics,
+)
+from tfadvisor.metrics.copies import copy_rates
 from tfadvisor.report.assembly.page_programs import (
     excerpt_rows,
     memory_infos,
@@ -16,6 +22,7 @@ from tfadvisor.report.assembly.report_tables import run_ops
 from tfadvisor.report.assembly.rows import collectives_by_name, devices_by_name
 from tfadvisor.report.forms.page_data import (
     CallRow,
+    CopyRow,
     DrawnStep,
     LaneInfo,
     PageData,
@@ -55,6 +62,7 @@ def gather_page(report: Report, run: RunSummary) -> PageData:
         excerpts=excerpt_rows(run),
         memory=memory_infos(run),
         programs=program_memories(run),
+        copies=_copies(report, run),
         metric_modules=_modules(report),
         facts=_facts(report),
     )
@@ -109,6 +117,30 @@ def _stage(stage: InputStage, steps: int) -> StageRow:
         parallelism=stage.parallelism,
         python=stage.python,
         settings=settings,
+    )
+
+
+def _copies(report: Report, run: RunSummary) -> tuple[CopyRow, ...]:
+    try:
+        rates = copy_rates(run)
+    except MetricAbsent:
+        return ()
+    lines = {}
+    for of_class in report.attribution:
+        for activity in of_class.parts:
+            place = activity.places[0] if activity.places else None
+            if place is not None and place.file and place.line is not None:
+                lines[activity.activity] = f"{place.file}:{place.line}"
+    return tuple(
+        CopyRow(
+            way=rate.way,
+            ms_per_step=rate.ms,
+            bytes_per_step=rate.bytes,
+            gb_s=rate.gb_s,
+            meaning=rate.meaning,
+            line=lines.get(rate.way, ""),
+        )
+        for rate in rates
     )
 
 

@@ -156,6 +156,23 @@ class CallRow(msgspec.Struct, frozen=True):
     input_ms: float
 
 
+class CopyRow(msgspec.Struct, frozen=True):
+    """Copies between host and devices one way, per counted step and device."""
+
+    way: str
+    """`host to device`."""
+    ms_per_step: float
+    """Time in which one of them runs, ms."""
+    bytes_per_step: float | None
+    """None where the trace does not say how large they are."""
+    gb_s: float | None
+    """Their rate in that time."""
+    meaning: str
+    """What that rate says; "" where nothing known does."""
+    line: str
+    """`train.py:42`, "" where the trace does not tell."""
+
+
 class PartRow(msgspec.Struct, frozen=True):
     """One op of a program on all devices, per counted step and device. "" for what the
     trace does not tell.
@@ -291,6 +308,7 @@ class PageData(msgspec.Struct, frozen=True):
     excerpts: tuple[ExcerptRow, ...] = ()
     memory: tuple[MemoryInfo, ...] = ()
     programs: tuple[ProgramMemoryInfo, ...] = ()
+    copies: tuple[CopyRow, ...] = ()
     metric_modules: Mapping[str, str] = {}
     """Metric -> the module that defines it."""
     facts: Mapping[str, str] = {}

@@ -623,6 +623,16 @@ export interface ProgramMemoryInfo {
   left_out: number;
 }
 
+/** Copies between host and devices one way, per counted step and device. */
+export interface CopyRow {
+  way: string;
+  ms_per_step: number;
+  bytes_per_step: number | null;
+  gb_s: number | null;
+  meaning: string;
+  line: string;
+}
+
 /**
  * A change of the plan in words. saves: on top of those before it. leaves: of the
  * step then.
@@ -656,6 +666,7 @@ export interface PageData {
   excerpts: ExcerptRow[];
   memory: MemoryInfo[];
   programs: ProgramMemoryInfo[];
+  copies: CopyRow[];
   metric_modules: Record<string, string>;
   facts: Record<string, string>;
   about: string[];

@@ -4,11 +4,21 @@ import { texts } from "../data/read.js";
 import { extent, launchFacts } from "../data/op_rows.js";
 import { h, replaceChildren } from "../dom.js";
 import { meter, swatch } from "../parts/bar.js";
-import { empty, labelled, section, select, type Section, type View } from "../parts/section.js";
+import { empty, labelled, section, select, smallTable, type Section, type View } from "../parts/section.js";
 import { hloText } from "../parts/hlo_text.js";
 import { middle } from "../parts/middle.js";
 import { virtualTable } from "../parts/virtual_table.js";
-import { count, duration, percent, plural, size } from "../words.js";
+import { count, duration, inWords, percent, plural, size } from "../words.js";
+
+const KINDS_OF_WAY: Record<string, string> = { h2d: "host to device", d2h: "device to host" };
+
+/** What is copied between host and devices in a step, how fast, and what that rate means. */
+function copyTable({ run: { copies } }: View): HTMLElement | null {
+  if (copies.length === 0) return null;
+  return h("div", null, h("h3", null, "Copies"),
+    smallTable("Copies", [{ title: "Way" }, { title: "Per step", number: true }, { title: "Size", number: true }, { title: "Rate", number: true }, { title: "What the rate means" }, { title: "Where" }],
+      copies.map((one) => [one.way, duration(one.ms_per_step), one.bytes_per_step === null ? "not in the trace" : size(one.bytes_per_step), one.gb_s === null ? "–" : inWords(one.gb_s, "GB/s"), one.meaning || "–", one.line || "–"])));
+}
 
 const plain = (name: string): string => name.replace(/[.-]/g, "_");
 
@@ -32,6 +42,10 @@ export function ops(view: View): Section {
   const launched = columns.grid.some((one) => one !== null);
   const panel = h("div", { class: "panel", "aria-live": "polite", hidden: true });
   const found = h("span", { class: "dim small", "aria-live": "polite" }, plural(rows, "row"));
+  const copied = (of: string): string | null => {
+    const way = view.run.copies.find((one) => one.way === KINDS_OF_WAY[of] && one.gb_s !== null);
+    return way === undefined ? null : [inWords(way.gb_s!, "GB/s"), way.meaning].filter((words) => words !== "").join(": ");
+  };
   const explain = (row: number): void => {
     const [flops, bytes] = [columns.flops[row] ?? null, columns.bytes[row] ?? null];
     const seconds = times(row) > 0 ? ms(row) / times(row) / 1e3 : 0;
@@ -42,6 +56,7 @@ export function ops(view: View): Section {
       ["precision", precision![row] ?? null],
       ["where", place(row) || null],
       ...launchFacts(columns, row),
+      ["such copies", copied(kind![row] ?? "")],
       ["one execution", duration(seconds * 1e3)],
       ["arithmetic", flops === null ? null : `${count(flops)} operations${seconds > 0 ? `, ${(flops / seconds / 1e9).toPrecision(3)} GFLOP/s` : ""}`],
       ["memory", bytes === null ? null : `${size(bytes)} by shapes${seconds > 0 ? `, ${(bytes / seconds / 1e9).toPrecision(3)} GB/s` : ""}`],
@@ -101,5 +116,5 @@ export function ops(view: View): Section {
     chosen = index;
     filter();
   });
-  return section("ops", "Ops and kernels", count(rows), h("div", { class: "toolbar" }, search, labelled("Class", choose), found), table.element, panel);
+  return section("ops", "Ops and kernels", count(rows), h("div", { class: "toolbar" }, search, labelled("Class", choose), found), table.element, panel, copyTable(view));
 }
