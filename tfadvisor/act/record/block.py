@@ -66,7 +66,8 @@ class BlockRecording:
         self._work = tempfile.TemporaryDirectory(prefix="tfadvisor-")
         self._file = Path(self._work.name) / f"{socket.gethostname()}.xplane.pb"
         self._tracer = tracer_for(self._framework, str(self._file))
-        self._tracer.start({"python_tracer": self._python_tracer})
+        starting = self._tracer.starting({"python_tracer": self._python_tracer})
+        self._session = starting.made_here()
         self._opened = time.time()
         self._before = _reading()
         self._gpus = GpuWatch().__enter__()
@@ -86,7 +87,8 @@ class BlockRecording:
         with self._work:
             wait_for_devices(self._framework)
             closed, after = time.time(), _reading()
-            self._tracer.stop(str(self._file))
+            trace = self._tracer.stopping(self._session).made_here()
+            self._tracer.write(trace, str(self._file))
             self._gpus.__exit__()
             if kind is None:
                 self._write_counters(after)

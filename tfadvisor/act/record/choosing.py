@@ -96,7 +96,7 @@ def record_steps(
     """
     full: RecordedWindow | NoWindow | None = None
     if wanted.python_tracer:
-        full = record(window_seconds(look, wanted, loop), python_tracer=True)
+        full = record(_longer(look, wanted, loop), python_tracer=True)
     if full is None or not _has_steps(full):
         return RecordedRun(_plain_window(record, look, wanted, loop), look)
     if not full.python_tracer:  # the framework has none, or the program has its own
@@ -142,9 +142,9 @@ def _plain_window(
     wanted: RecordRequest,
     loop: ProgramLoop | None,
 ) -> RecordedWindow:
-    if look.steps >= wanted.steps:
+    if look.steps >= wanted.steps or look.shortened:
         return look
-    longer = record(window_seconds(look, wanted, loop), python_tracer=False)
+    longer = record(_longer(look, wanted, loop), python_tracer=False)
     return _better(longer, look, wanted)
 
 
@@ -173,14 +173,19 @@ def _is_part(window: RecordedWindow, look: RecordedWindow) -> bool:
     return window.pace.median_ms < _PART * look.pace.median_ms
 
 
-def window_seconds(
+def _longer(
     look: RecordedWindow,
     wanted: RecordRequest,
     loop: ProgramLoop | None = None,
 ) -> float:
-    """How long a window must be open to hold the wanted steps whole."""
+    """How many seconds the next window is open."""
     period_ms = look.pace.median_ms if look.pace is not None else 0.0
     if wanted.step and loop is not None:
         # The look has no calls of Python, so the step may be another in it.
         period_ms = max(period_ms, loop.median_ms)
-    return max(_SHORTEST_WINDOW_SECONDS, (wanted.steps + 1.5) * period_ms / 1000)
+    return window_seconds(period_ms, wanted)
+
+
+def window_seconds(step_ms: float, wanted: RecordRequest) -> float:
+    """How long a window must be open to hold the wanted steps whole."""
+    return max(_SHORTEST_WINDOW_SECONDS, (wanted.steps + 1.5) * step_ms / 1000)

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 from msgspec.structs import replace
 
 from tfadvisor.act.record.board import Board, Process
 from tfadvisor.act.record.caps import Caps
 from tfadvisor.act.record.choosing import (
+    OpensWindows,
     RecordedRun,
     RecordRequest,
     record_steps,
@@ -78,7 +80,11 @@ def conduct(
 
     known = state.known
     return known.found or Nothing(
-        board.processes(), known.why, session.gave_up(), known.inside
+        board.processes(),
+        known.why,
+        session.gave_up(),
+        known.inside,
+        known.failed,
     )
 
 
@@ -101,7 +107,11 @@ class _Session:
         self._caps = Caps()
         self._step = ""
         """How long it is, in words, once that is known."""
-        self._windows: _Windows | None = None
+        self._is_tried = False
+        """Whether windows hold no more than a profiler bears: one came about, or the
+        program goes round, and is not in one call that may hold millions of events.
+        """
+        self._windows: OpensWindows | None = None
 
     def gave_up(self) -> bool:
         """Whether the program goes on although the time is over."""
@@ -179,7 +189,9 @@ class _Session:
     def _look(self, state: Look) -> RecordedWindow | NoWindow | Over:
         if all(process.left for process in self._board.processes()):
             return Over()
-        self._windows = _Windows(self, _training(state.known))
+        if state.known.loop is not None:
+            self._is_tried = True
+        self._windows = partial(self.window, _training(state.known))
         return self._windows(state.seconds, python_tracer=False)
 
     def _record(self, state: Record) -> TriedRecording:
@@ -187,12 +199,19 @@ class _Session:
         run = record_steps(
             self._windows,
             state.look,
-            state.wanted,
+            self._wanted_of(state),
             state.known.loop,
         )
         after = self._counted(state.known, ROUNDS_SECONDS)
         self._let_it_be_seen()
         return TriedRecording(run, after)
+
+    def _wanted_of(self, state: Record) -> RecordRequest:
+        """Calls of Python take another window, and more of the step: stacks that are
+        read from outside tell the same lines.
+        """
+        is_seen = not self._watch.why and not state.wanted.step
+        return replace(state.wanted, python_tracer=False) if is_seen else state.wanted
 
     def _let_it_be_seen(self) -> None:
         """Long enough while nothing is recorded."""
@@ -207,7 +226,6 @@ class _Session:
         seconds: float,
         *,
         python_tracer: bool,
-        first: bool,
     ) -> RecordedWindow | NoWindow:
         """One, not longer than the program bears."""
         borne = self._caps.seconds(seconds, python_tracer=python_tracer)
@@ -219,11 +237,12 @@ class _Session:
             self._options,
             python_tracer=python_tracer,
             has_ended=self._has_ended,
-            first=first,
+            first=not self._is_tried,
             writing=self._writing_seconds(),
             watch=self._watch,
         )
         if isinstance(found, RecordedWindow):
+            self._is_tried = True
             self._caps.learn(found)
             if found.pace is not None:
                 self._step = f"step {found.pace.median_ms:.3g} ms · "
@@ -245,28 +264,3 @@ class _Session:
 
 def _training(known: LooksSoFar) -> list[Process]:
     return list(known.ready.processes) if known.ready is not None else []
-
-
-class _Windows:
-    """Opens windows in some processes. How much a profiler writes down of them is tried
-    before the first one.
-    """
-
-    def __init__(
-        self,
-        session: _Session,
-        training: list[Process],
-    ) -> None:
-        self._session, self._training = session, training
-        self._is_first = True
-
-    def __call__(
-        self, seconds: float, *, python_tracer: bool
-    ) -> RecordedWindow | NoWindow:
-        is_first, self._is_first = self._is_first, False
-        return self._session.window(
-            self._training,
-            seconds,
-            python_tracer=python_tracer,
-            first=is_first,
-        )

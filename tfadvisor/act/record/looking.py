@@ -13,7 +13,11 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.act.record.choosing import RecordedRun, RecordRequest
+from tfadvisor.act.record.choosing import (
+    RecordedRun,
+    RecordRequest,
+    window_seconds,
+)
 from tfadvisor.act.record.pace import Pace
 from tfadvisor.act.record.rounds import CountedRounds, ProgramLoop
 from tfadvisor.act.record.settling import PATIENCE_SECONDS, Ready
@@ -41,8 +45,6 @@ _OF_A_ROUND = 0.5
 """What takes less of a round of the loop is a part of the step, unless longer looks
 show it too.
 """
-_FEW_ROUNDS = 5
-"""Of the loop, that a look lasts."""
 ROUNDS_SECONDS = 3.0
 """For which rounds are counted."""
 _SLOWER = 2
@@ -79,6 +81,8 @@ class LooksSoFar(msgspec.Struct, frozen=True):
     """Recorded last."""
     why: str | None = None
     """What stood in the way of a look last, None for nothing."""
+    failed: bool = False
+    """The profiler failed, and is not started again."""
 
     @property
     def found(self) -> RecordedRun | None:
@@ -136,9 +140,11 @@ class Look(msgspec.Struct, frozen=True):
         known = self.known
         look = known.wanted.first_look_seconds * _LOOK_GROWS**known.looks
         compiling = known.ready.seconds if known.ready is not None else 0.0
-        round_ms = known.loop.median_ms if known.loop is not None else 0.0
-        rounds = _FEW_ROUNDS * round_ms / 1000 * _LOOK_GROWS**known.short
-        return max(look, compiling, rounds)
+        recording = 0.0
+        if known.loop is not None:  # it goes round: what is seen may be recorded
+            wanted = _with_fewer(known) if _is_restless(known) else known.wanted
+            recording = window_seconds(known.loop.median_ms, wanted)
+        return max(look, compiling, recording * _LOOK_GROWS**known.short)
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -207,7 +213,8 @@ def _look(state: Count, seen: CountedRounds) -> State:
 
 
 def _without_look(state: Look, seen: NoWindow) -> State:
-    return _again(replace(state.known, why=seen.why))
+    known = replace(state.known, why=seen.why, failed=seen.is_last)
+    return Finished(known) if known.failed else _again(known)
 
 
 def _judge(state: Look, look: RecordedWindow) -> State:
@@ -317,14 +324,15 @@ def _is_part(known: LooksSoFar, pace: Pace) -> bool:
 def _wanted_of(known: LooksSoFar, pace: Pace) -> RecordRequest:
     wanted = known.wanted
     if pace.compiles and _is_restless(known):
-        wanted = replace(
-            wanted,
-            steps=min(wanted.steps, _RESTLESS_STEPS),
-        )
+        wanted = _with_fewer(known)
     if known.inside and _is_short(pace):
         # All steps are in one call, so that no other one says anything.
         wanted = replace(wanted, python_tracer=False)
     return wanted
+
+
+def _with_fewer(known: LooksSoFar) -> RecordRequest:
+    return replace(known.wanted, steps=min(known.wanted.steps, _RESTLESS_STEPS))
 
 
 def _is_short(pace: Pace | None) -> bool:

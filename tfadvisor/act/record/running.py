@@ -138,7 +138,9 @@ def _recorded(
             loop = next(filter(None, found.rounds), None)
             write_samples(found.chosen.collected, watch, wanted.step, loop)
         return found
-    if not found.gave_up:
+    if all(process.left for process in found.processes):
+        program.wait(_LEAVING_SECONDS)
+    if program.ended() is not None or not (found.gave_up or found.failed):
         raise why_nothing(command, found, program, seconds)
 
     _say_at_once(str(gave_up(command, found, seconds)))

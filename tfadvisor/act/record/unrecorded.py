@@ -12,6 +12,10 @@ from tfadvisor.errors import TraceError
 
 _SIGNALS = 128
 """Exit codes above are those of signals."""
+_HARMED = (
+    "Run it without tfadvisor: if it does not end so then, being recorded ended it, "
+    "which is a bug to report."
+)
 
 
 class Nothing(msgspec.Struct, frozen=True):
@@ -25,6 +29,8 @@ class Nothing(msgspec.Struct, frozen=True):
     """The program's loop goes on, and no steps were found in it for too long."""
     inside: str = ""
     """As of a recording."""
+    failed: bool = False
+    """The profiler did, so that the program may not be what it would be without."""
 
     @property
     def refusal(self) -> str:
@@ -96,11 +102,8 @@ def _no_framework(ended: _Ended) -> tuple[str, str]:
 
 def _refused(ended: _Ended) -> tuple[str, str]:
     remedy = "The program was not disturbed."
-    if ended.code > _SIGNALS:
-        remedy = (
-            "Run it without tfadvisor: if it does not end so then, being recorded "
-            "ended it, which is a bug to report."
-        )
+    if ended.code > _SIGNALS or ended.found.failed:
+        remedy = _HARMED
     return f"{ended.head}, and could not be recorded: {ended.found.refusal}.", remedy
 
 
@@ -140,6 +143,8 @@ def gave_up(
 ) -> TraceError:
     """A program that goes on, in which no steps were found."""
     name = " ".join(command)
+    if found.failed:
+        return TraceError(name, f"could not be recorded: {found.refusal}.", _HARMED)
     if found.inside:
         return TraceError(
             name,

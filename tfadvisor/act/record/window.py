@@ -117,6 +117,8 @@ class NoWindow(msgspec.Struct, frozen=True):
     """
 
     why: str | None
+    is_last: bool = False
+    """Whether none will follow, since the profiler failed."""
 
 
 def record_window(
@@ -161,9 +163,9 @@ def record_window(
         return measure(collected, options, python_tracer=python_tracer)
 
     for process in answered:
-        error = process.windows[order.number].get("error")
-        if error is not None:
-            return NoWindow(error)
+        answer = process.windows[order.number]
+        if "error" in answer:
+            return NoWindow(answer["error"], bool(answer.get("last")))
     if has_ended() or _have_left(board, order.asked):
         return NoWindow("the program ended before its trace was written")
     return NoWindow(

@@ -16,6 +16,7 @@ from tfadvisor.act.record.injected.tfadvisor_hook.letters import (
     read_letter,
     write_letter,
 )
+from tfadvisor.act.record.injected.tfadvisor_hook.main_thread import Errand
 from tfadvisor.act.record.injected.tfadvisor_hook.watch import ForFrameworks
 from tfadvisor.act.record.started_program import HOOK, with_hook
 
@@ -117,12 +118,15 @@ class Growing:
         self.fixed, self.a_second = fixed, a_second
         self.opened: list[float] = []
 
-    def start(self, order: dict[str, object]) -> None:
+    def starting(self, order: dict[str, object]) -> Errand:
         assert order == {"python_tracer": False}
-        self.opened.append(time.monotonic())
+        return Errand(self.opened.append, time.monotonic())
 
-    def stop(self, file: str) -> None:
-        size = self.fixed + int(self.a_second * (time.monotonic() - self.opened[-1]))
+    def stopping(self, _session: object) -> Errand:
+        seconds = time.monotonic() - self.opened[-1]
+        return Errand(int, self.fixed + self.a_second * seconds)
+
+    def write(self, size: int, file: str) -> None:
         with Path(file).open("wb") as out:
             out.truncate(size)
 

@@ -124,22 +124,29 @@ def test_a_program_is_recorded_and_goes_on(place: Place) -> None:
 
     assert code == 0
     assert "load_batch" in out
-    assert "Tracing calls of Python functions adds less than 1% to a step" in " ".join(
-        out.split()
-    )  # both windows hold the same trace
+    assert "in 1.0 s, without calls of Python functions" in " ".join(out.split())
     assert "trained 1000" in out
     assert "tfadvisor: the whole run: " in err.splitlines()[1]
     assert "recorded in logdir/plugins/profile/" in err
 
 
-def test_a_look_without_python_comes_before_the_window_with_it(place: Place) -> None:
-    place.run("--", sys.executable, place.program(TRAINS), 1000)
+def test_a_program_whose_stacks_are_seen_is_recorded_in_one_window(
+    place: Place,
+) -> None:
+    """The trace that the fake hands out holds fewer than the usual 20 steps."""
+    place.run("--steps", 5, "--", sys.executable, place.program(TRAINS), 1000)
 
-    *looks, window = (
-        place.log.read_text().splitlines()
-    )  # 30 ms come first, to tell how much a window may hold
-    assert (set(looks), window) == ({"2 0"}, "2 1")
-    assert len(looks) >= 2
+    assert place.log.read_text() == "2 0\n"
+
+
+def test_a_step_that_is_asked_for_by_name_is_recorded_with_calls(place: Place) -> None:
+    """Of Python functions, one of which it may be."""
+    program = place.program(TRAINS)
+
+    wanted = "--steps", 5, "--step-is", "no_such_step"
+    place.run(*wanted, "--", sys.executable, program, 1000)
+
+    assert place.log.read_text() == "2 0\n2 1\n"
 
 
 def test_the_trace_is_kept_with_a_note(place: Place) -> None:
@@ -149,8 +156,8 @@ def test_the_trace_is_kept_with_a_note(place: Place) -> None:
     note = json.loads((trace.parent / "recording.json").read_text())
     assert trace.parent.parent == place.folder / "logdir" / "plugins" / "profile"
     assert note["framework"] == "jax"
-    assert note["recorded"]["python_tracer"] is True
-    assert 0 <= note["python_tracer_cost"] < 0.05
+    assert note["recorded"]["python_tracer"] is False
+    assert note["python_tracer_cost"] is None
 
 
 def test_the_report_goes_where_it_is_asked_to(place: Place) -> None:
@@ -214,12 +221,11 @@ def test_tensorflow_is_recorded_with_its_own_levels(place: Place) -> None:
         """
     )
 
-    code, _, _ = place.run("--", sys.executable, program)
+    code, _, _ = place.run("--steps", 5, "--", sys.executable, program)
 
     assert code == 0
     windows = place.log.read_text().splitlines()
-    assert set(windows) == {"{}"}
-    assert len(windows) >= 3
+    assert windows == ["{}"]
 
 
 def test_a_program_that_crashes_ends_with_3_and_one_line(place: Place) -> None:
@@ -271,7 +277,9 @@ def test_a_profiler_that_fails_is_told_and_the_program_lives(place: Place) -> No
     code, out, err = place.run("--", sys.executable, place.program(TRAINS), 600)
 
     assert (code, out) == (3, "trained 600\n")
-    assert "could not be recorded: RuntimeError: no counters for you" in err
+    assert "RuntimeError: no counters for you" in err
+    assert "could not be recorded: the profiler failed, as it says above" in err
+    assert place.log.read_text() == "2 0\n"
 
 
 def test_a_program_that_records_itself_comes_first(place: Place) -> None:
@@ -363,7 +371,7 @@ def test_what_is_recorded_when_the_program_ends_is_written_first(place: Place) -
 
     assert code == 0
     assert "load_batch" in out
-    assert place.log.read_text() == "2 0\n2 0\n"
+    assert place.log.read_text() == "2 0\n"
 
 
 def test_the_sitecustomize_of_the_user_runs_too(place: Place) -> None:

@@ -147,8 +147,8 @@ def test_a_part_of_the_step_in_a_window_with_calls_is_not_the_step() -> None:
 
 
 def test_a_window_holds_the_steps_whole() -> None:
-    assert window_seconds(window(100.0), RecordRequest(None, 20)) == pytest.approx(2.15)
-    assert window_seconds(window(0.01), RecordRequest(None, 20)) == 1.0
+    assert window_seconds(100.0, RecordRequest(None, 20)) == pytest.approx(2.15)
+    assert window_seconds(0.01, RecordRequest(None, 20)) == 1.0
 
 
 def plainly(windows: Windows, look: RecordedWindow) -> tuple[float, int]:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from msgspec.structs import replace
 
-from tfadvisor.act.record.choosing import RecordedRun, RecordRequest, window_seconds
+from tfadvisor.act.record.choosing import RecordedRun, RecordRequest
 from tfadvisor.act.record.looking import (
     Count,
     Finished,
@@ -141,8 +141,8 @@ def test_rounds_are_counted_longer_until_one_has_gone_round() -> None:
 
 @pytest.mark.parametrize(
     ("ready", "rounds", "seconds"),
-    [(SETTLED, None, 0.2), (RESTLESS, None, 4.0), (SETTLED, LOOP, 0.5)],
-    ids=["nothing known", "several compilations", "five rounds"],
+    [(SETTLED, None, 0.2), (RESTLESS, None, 4.0), (SETTLED, LOOP, 2.15)],
+    ids=["nothing known", "several compilations", "all steps, by their rounds"],
 )
 def test_a_look_holds_what_is_looked_for(
     ready: Ready, rounds: tuple[int, int] | None, seconds: float
@@ -151,6 +151,13 @@ def test_a_look_holds_what_is_looked_for(
 
     assert isinstance(state, Look)
     assert state.seconds == pytest.approx(seconds)
+
+
+def test_a_profiler_that_failed_is_not_started_again() -> None:
+    state = after([SETTLED, counted(LOOP), NoWindow("no counters", is_last=True)])
+
+    assert isinstance(state, Finished)
+    assert (state.known.why, state.known.failed) == ("no counters", True)
 
 
 def test_after_so_many_looks_it_is_enough() -> None:
@@ -210,7 +217,7 @@ def looked_at(shown: Sequence[float], about: str = "") -> Iterator[State]:
 
 @pytest.mark.parametrize(
     ("shown", "seconds"),
-    [([2.0, 95.0], [0.5, 1.0]), ([2.0, 2.0, 2.0], [0.5, 1.0, 2.0]), ([60.0], [0.5])],
+    [([2.0, 95.0], [2.15, 4.3]), ([2.0] * 3, [2.15, 4.3, 8.6]), ([60.0], [2.15])],
     ids=["too few rounds in the first", "many steps in each round", "most of it"],
 )
 def test_what_takes_little_of_a_round_is_looked_at_longer(
@@ -229,7 +236,6 @@ def test_what_was_asked_for_may_take_little_of_a_round() -> None:
     _, last = looked_at([2.0], "clip")
 
     assert isinstance(last, Record)
-    assert window_seconds(last.look, last.wanted) == 1.0
 
 
 # A program that is in one call all the time.

@@ -57,6 +57,13 @@ def test_the_first_reason_that_applies_is_said(
     assert words in said(found, code)
 
 
+def test_a_program_that_a_failing_profiler_may_have_harmed_is_told_so() -> None:
+    found = Nothing([process("a")], "it failed in CUPTI", failed=True)
+
+    for words in (said(found, 0), str(gave_up(["train"], found, 2.5))):
+        assert "could not be recorded: it failed in CUPTI. Run it without" in words
+
+
 def test_a_program_whose_time_was_over_is_told_that_alone() -> None:
     assert "recorded within 2 s, and was ended." in said(
         Nothing([], "busy"), 143, overdue=True

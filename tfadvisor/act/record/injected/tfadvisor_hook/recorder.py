@@ -18,9 +18,10 @@ from .compilations import Compilations
 from .giving_way import GivingWay
 from .letters import read_letter, write_letter
 from .machine_counters import VERSION, reading, settings
+from .main_thread import Errand, all_sleep
 from .own_sources import own_sources
 from .rounds import RoundCounter
-from .tracers import tracer_for
+from .tracers import holds_gpu, tracer_for, uses_cuda
 
 FRAMEWORKS = ("jax", "tensorflow")
 """In the order in which a process with both is recorded: JAX programs often read their
@@ -31,6 +32,18 @@ _READING_SECONDS = 5.0
 _PARENT_EVERY = 100  # rounds, 5 s
 _PROBE_SECONDS = 0.03
 _OWN_PROFILER = "the program began to record itself"
+_SLEEP_SECONDS = 2.0
+"""For which it is waited for a moment when all threads of the program sleep."""
+_NO_MOMENT = (
+    "its main thread came to no line between two steps, nor did all of its threads "
+    "sleep, and CUDA's profiler may harm a program that it starts in the midst of "
+    "launches"
+)
+_FAILED = "the profiler failed, as it says above; it is not started again"
+_WITHOUT_GPU = (
+    "recording failed in CUPTI, CUDA's profiler; it is not started again. The program "
+    "goes on, and may be harmed"
+)
 _LITTLE_BYTES, _MOST_BYTES = 1 << 20, 6 << 20
 """Of a trace: from a short window that holds less nothing is to be feared, and a first
 one shall hold no more.
@@ -77,6 +90,10 @@ class Recorder:
         """When it had compiled what was needed before the first window, ns since the
         epoch.
         """
+        self.broken = ""
+        """Why no profiler is started any more."""
+        self.rounds = RoundCounter()
+        self.errand: Errand | None = None
         self.at_work: list[tuple[int, int]] = []
         """From when to when a profiler was, ns since the epoch."""
 
@@ -163,17 +180,19 @@ class Recorder:
         """How long a round of the main thread's loop takes while nothing is
         recorded.
         """
-        loop = RoundCounter().count(order["seconds"], self.leaving)
-        return {"loop": loop}
+        self.rounds = RoundCounter()
+        return {"loop": self.rounds.count(order["seconds"], self.leaving)}
 
     def record(self, order: dict[str, Any]) -> dict[str, Any]:
         """One window: how long it was open, or why it could not be."""
         framework = self.framework()
+        if self.broken:
+            return {"framework": framework, "error": self.broken, "last": True}
         try:
             window = self.window(framework, order)
         except Exception as error:
-            window = {"error": f"{type(error).__name__}: {error}"}
-        return {"framework": framework, **window}
+            window = {"error": self.broken or f"{type(error).__name__}: {error}"}
+        return {"framework": framework, "last": bool(self.broken), **window}
 
     def framework(self) -> str:
         """What is recorded. JAX without a device computes nothing: Keras imports it
@@ -205,7 +224,8 @@ class Recorder:
                 return {"error": _OWN_PROFILER}
 
             begun, before = time.time(), reading()
-            written = {"begun": begun, **self.open_for(seconds, order, tracer)}
+            session = self.called(framework, tracer.starting(order))
+            written = {"begun": begun, **self.open_for(seconds, tracer)}
             # Meanwhile: on a machine that others load it takes half a second, in which
             # a million events may come.
             after: dict[str, Any] = {}
@@ -216,7 +236,9 @@ class Recorder:
                 is_read.set()
 
             start_new_thread(read, ())
-            written.update(_written(tracer, file))
+            written["closed"] = time.time()
+            self.stop(framework, tracer, session, file)
+            written.update(file=os.path.basename(file), stopped=time.time())
             is_read.wait(_READING_SECONDS)
         if self.way.given:
             return {"error": _OWN_PROFILER}
@@ -233,12 +255,10 @@ class Recorder:
     def open_for(
         self,
         seconds: float,
-        order: dict[str, Any],
         tracer: Any,
     ) -> dict[str, Any]:
         """Records for so long, unless the program begins to record itself, or ends."""
         way: Any = self.way
-        tracer.start(order)
         opened = time.time()
         compiled, compiling = self.compilations.count, self.compilations.seconds
         cut = way.wait(seconds, self.leaving, self.compilations.look)
@@ -280,14 +300,50 @@ class Recorder:
     ) -> tuple[float, int]:
         """(how long a very short window was, how many bytes its trace has)."""
         tracer = tracer_for(framework, file)
-        tracer.start({"python_tracer": False})
+        session = self.called(framework, tracer.starting({"python_tracer": False}))
         opened = time.monotonic()
         self.way_over().wait(wanted)
         lasted = time.monotonic() - opened
-        tracer.stop(file)
+        self.stop(framework, tracer, session, file)
         size = os.path.getsize(file)
         os.remove(file)
         return lasted, size
+
+    def called(self, framework: str, errand: Errand, *, is_open: bool = False) -> Any:
+        """What starting or stopping a profiler returns. The main thread calls it, which
+        is in no call of the framework then; this one where it cannot come to that.
+        is_open: the profiler must be stopped. Raises RuntimeError.
+        """
+        self.errand, in_vain = errand, self.way_over()
+        if not in_vain.is_set():  # else a thread of the program waits for this one
+            code, seconds = self.rounds.code, self.rounds.patience_seconds
+            if errand.is_made(code, seconds, in_vain):
+                if errand.results:
+                    return errand.results[0]
+                self.broken = _FAILED
+                raise RuntimeError(_FAILED)
+            is_safe = not uses_cuda(framework) or all_sleep(_SLEEP_SECONDS, in_vain)
+            if not is_safe and not is_open:
+                raise RuntimeError(_NO_MOMENT)
+        return errand.made_here()
+
+    def stop(self, framework: str, tracer: Any, session: Any, file: str) -> None:
+        """Leaves the trace. Raises RuntimeError where the profiler had not started, of
+        which frameworks only print something.
+        """
+        stopping = tracer.stopping(session)
+        tracer.write(self.called(framework, stopping, is_open=True), file)
+        if uses_cuda(framework) and not holds_gpu(file):
+            self.broken = _WITHOUT_GPU
+            os.remove(file)
+            raise RuntimeError(self.broken)
+
+    def forked(self) -> None:
+        """Nothing is left to do in a process that is a copy of this one."""
+        if self.errand is not None:
+            self.errand.forget()
+        if self.way is not None:
+            self.way.put_back()
 
     def way_over(self) -> threading.Event:
         """Set once the program begins to record itself, or ends."""
@@ -325,16 +381,3 @@ class Recorder:
 
 def _is_ready(module: Any) -> bool:
     return not getattr(getattr(module, "__spec__", None), "_initializing", False)
-
-
-def _written(
-    tracer: Any,
-    file: str,
-) -> dict[str, Any]:
-    closed = time.time()
-    tracer.stop(file)
-    return {
-        "file": os.path.basename(file),
-        "closed": closed,
-        "stopped": time.time(),
-    }

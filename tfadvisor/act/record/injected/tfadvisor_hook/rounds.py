@@ -18,12 +18,18 @@ from bisect import bisect_left
 from functools import partial
 from types import CodeType, FrameType
 from typing import Any
+from weakref import ref
+
+from .main_thread import TOOL, free_monitoring
 
 FEWEST = 4
+_ENOUGH = 20
+"""Rounds, in half a second or more."""
+_ENOUGH_SECONDS = 0.5
 _MOST_LETTERS = 1 << 22
-_TOOL = 4
-"""A number that no kind of tool has been given."""
 _LOOK_SECONDS = 0.01
+_PATIENCE_SECONDS, _LONGEST_PATIENCE_SECONDS, _PATIENCE_ROUNDS = 1.0, 10.0, 3
+"""For which a line of the loop is waited for."""
 _GENERATOR = 0x20 | 0x80 | 0x200
 _COVERS = 0.5
 """Of the time for which it was counted: a line that came no more after less is in no
@@ -39,58 +45,78 @@ class RoundCounter:
         self._text = io.StringIO()
         self._looks: list[tuple[float, int]] = []
         """(when, how long the text was)."""
+        self._code: Any = None
+        self._median_seconds = 0.0
+
+    @property
+    def code(self) -> CodeType | None:
+        """Of the function that loops, once it was counted, while it is there."""
+        return None if self._code is None else self._code()
+
+    @property
+    def patience_seconds(self) -> float:
+        """After which it may be taken for over."""
+        rounds = _PATIENCE_ROUNDS * self._median_seconds
+        return min(max(_PATIENCE_SECONDS, rounds), _LONGEST_PATIENCE_SECONDS)
 
     def count(self, seconds: float, over: threading.Event) -> dict[str, Any] | None:
         """The outermost function in which lines come again and again for as long, and
         how long a round of them takes. None where none does, or Python does not tell,
         or tells another tool. over: set where nothing more is to be counted.
         """
-        monitoring: Any = getattr(sys, "monitoring", None)
-        if monitoring is None or any(map(monitoring.get_tool, range(6))):
+        monitoring = free_monitoring()
+        if monitoring is None:
             return None
         functions = _functions()
         line = monitoring.events.LINE
-        monitoring.use_tool_id(_TOOL, "tfadvisor")
+        monitoring.use_tool_id(TOOL, "tfadvisor")
         try:
-            monitoring.register_callback(_TOOL, line, partial(print, file=self._text))
+            monitoring.register_callback(TOOL, line, partial(print, file=self._text))
             for code in functions:
-                monitoring.set_local_events(_TOOL, code, line)
-            self._look(seconds, over)
+                monitoring.set_local_events(TOOL, code, line)
+            found = self._look(functions, seconds, over)
         finally:
             for code in functions:
-                monitoring.set_local_events(_TOOL, code, 0)
-            monitoring.register_callback(_TOOL, line, None)
-            monitoring.free_tool_id(_TOOL)
-        return self._outermost([_known_by(code) for code in functions])
+                monitoring.set_local_events(TOOL, code, 0)
+            monitoring.register_callback(TOOL, line, None)
+            monitoring.free_tool_id(TOOL)
+        return found
 
-    def _look(self, seconds: float, over: threading.Event) -> None:
-        until = time.perf_counter() + seconds
+    def _look(
+        self, functions: list[CodeType], seconds: float, over: threading.Event
+    ) -> dict[str, Any] | None:
+        began = time.perf_counter()
+        until, again = began + seconds, began + _ENOUGH_SECONDS
         while time.perf_counter() < until and not over.wait(_LOOK_SECONDS):
-            self._looks.append((time.perf_counter(), self._text.tell()))
+            now = time.perf_counter()
+            self._looks.append((now, self._text.tell()))
             if self._looks[-1][1] > _MOST_LETTERS:
                 break
+            if now > again:
+                again = now + _ENOUGH_SECONDS
+                found = self._outermost(functions)
+                if found is not None and found["rounds"] >= _ENOUGH:
+                    return found
+        return self._outermost(functions)
 
-    def _outermost(
-        self, functions: list[tuple[str, str, str]]
-    ) -> dict[str, Any] | None:
+    def _outermost(self, functions: list[CodeType]) -> dict[str, Any] | None:
         times: dict[tuple[str, str, str], dict[int, list[float]]] = {}
         for found in _LINE.finditer(self._text.getvalue()):
             lines = times.setdefault((found[1], found[2], found[3]), {})
             lines.setdefault(int(found[4]), []).append(self._when(found.end()))
 
-        for function in functions:
-            again = {
-                line: at
-                for line, at in times.get(function, {}).items()
-                if self._lasts(at)
-            }
+        for code in functions:
+            lines = times.get(_known_by(code), {})
+            again = {line: at for line, at in lines.items() if self._lasts(at)}
             if again:
-                name, file, _ = function
+                rounds = again[_usual(again)]
+                self._code, self._median_seconds = ref(code), _between(rounds)
                 return {
-                    "file": file,
-                    "function": name,
+                    "file": code.co_filename,
+                    "function": code.co_name,
                     "lines": [min(again), max(again)],
-                    "median_ms": _between(again[_usual(again)]) * 1e3,
+                    "median_ms": self._median_seconds * 1e3,
+                    "rounds": len(rounds),
                 }
         return None
 

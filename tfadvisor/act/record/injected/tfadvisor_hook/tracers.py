@@ -7,14 +7,12 @@ import os
 import shutil
 import sys
 import threading
+from operator import methodcaller
 from typing import Any
 
+from .main_thread import Errand
+
 _open = open  # as it was before the program put another in its place
-_ASKED_SECONDS = 1.0
-_KEPT: list[object] = []
-"""What the main thread may still be going to call, however long it takes until it can:
-never freed.
-"""
 HOST_TRACER_LEVEL = 2
 """What the frameworks record by default: ops, dispatches and the input pipeline."""
 
@@ -28,9 +26,9 @@ class JaxTracer:
         """It is not started yet."""
         self.has_calls = False
 
-    def start(self, order: dict[str, Any]) -> None:
-        """order: `python_tracer` tells whether calls of Python functions are recorded
-        too.
+    def starting(self, order: dict[str, Any]) -> Errand:
+        """What starts it, and returns the session. order: `python_tracer` tells whether
+        calls of Python functions are recorded too.
 
         Raises RuntimeError while the program records itself.
         """
@@ -49,11 +47,14 @@ class JaxTracer:
         with_calls = order["python_tracer"] and not has_profiler()
         options.python_tracer_level = int(with_calls)
         self.has_calls = bool(with_calls)
-        self.session: Any = inside.ProfilerSession(options)
+        return Errand(inside.ProfilerSession, options)
 
-    def stop(self, file: str) -> None:
-        """Writes the trace, a serialised XSpace, whole or not at all."""
-        trace: bytes = self.session.stop()
+    def stopping(self, session: Any) -> Errand:
+        """What stops it, and returns what it holds. session: that was started."""
+        return Errand(methodcaller("stop"), session)
+
+    def write(self, trace: Any, file: str) -> None:
+        """What it held, a serialised XSpace, whole or not at all."""
         with _open(f"{file}.part", "wb") as out:
             out.write(trace)
         os.replace(f"{file}.part", file)
@@ -74,21 +75,9 @@ def has_profiler() -> bool:
     monitoring: Any = getattr(sys, "monitoring", None)
     if monitoring is not None and monitoring.get_tool(monitoring.PROFILER_ID):
         return True
-    import ctypes
-
-    found: list[object] = []
-    answered = threading.Event()
-
-    def ask(_nothing: object) -> int:
-        found.append(sys.getprofile())
-        answered.set()
-        return 0
-
-    asked = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(ask)
-    _KEPT.append(asked)
-    ctypes.pythonapi.Py_AddPendingCall(asked, None)
-    answered.wait(_ASKED_SECONDS)
-    return found != [None]
+    asked = Errand(methodcaller("getprofile"), sys)
+    asked.is_made(None, 0, threading.Event())
+    return asked.results != [None]
 
 
 class TensorFlowTracer:
@@ -105,7 +94,7 @@ class TensorFlowTracer:
         self.folder = f"{file}.folder"
         self.has_calls = False
 
-    def start(self, _order: dict[str, Any]) -> None:
+    def starting(self, _order: dict[str, Any]) -> Errand:
         """Without calls of Python. Raises RuntimeError while the program records
         itself.
         """
@@ -113,13 +102,16 @@ class TensorFlowTracer:
 
         if profiler_v2._profiler is not None:
             raise RuntimeError("the program records itself just now")
-        self.session: Any = profiler_v2._pywrap_profiler.ProfilerSession()
-        self.session.start(self.folder, {})
+        self._session: Any = profiler_v2._pywrap_profiler.ProfilerSession()
+        return Errand(methodcaller("start", self.folder, {}), self._session)
 
-    def stop(self, file: str) -> None:
+    def stopping(self, _started: Any) -> Errand:
+        """What stops it and fills its folder."""
+        return Errand(methodcaller("export_to_tb"), self._session)
+
+    def write(self, _trace: Any, file: str) -> None:
         """As of JAX."""
         try:
-            self.session.export_to_tb()
             below = ("plugins", "profile", "*", "*.xplane.pb")
             folder = glob.escape(self.folder)
             (trace,) = glob.glob(os.path.join(folder, *below))
@@ -136,3 +128,30 @@ def tracer_for(
     if framework == "jax" and "jax" in sys.modules:
         return JaxTracer()
     return TensorFlowTracer(file)
+
+
+# What is known of NVIDIA's profiler.
+
+
+_GPU_PLANE = b"\x12\x0d/device:GPU:"
+"""The name of a plane as it stands in a trace, with its tag and its length."""
+
+
+def uses_cuda(framework: str) -> bool:
+    """Whether the framework computes on an NVIDIA GPU here."""
+    try:
+        if framework == "jax":
+            return "cuda" in sys.modules["jax._src.xla_bridge"]._backends
+        tensorflow = sys.modules["tensorflow"]
+        is_built = tensorflow.test.is_built_with_cuda()
+        return bool(is_built and tensorflow.config.list_physical_devices("GPU"))
+    except Exception:
+        return False
+
+
+def holds_gpu(file: str) -> bool:
+    """Whether a trace has a GPU's part, even an empty one: else CUDA's profiler has not
+    started, which frameworks do not say.
+    """
+    with _open(file, "rb") as trace:
+        return _GPU_PLANE in trace.read()

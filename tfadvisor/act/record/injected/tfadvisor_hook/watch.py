@@ -54,7 +54,7 @@ class ForFrameworks:
         """The thread has stayed with the parent. A child that trains gets one of its
         own.
         """
-        if self.recorder is not None and self.recorder.way is not None:
-            self.recorder.way.put_back()
+        if self.recorder is not None:
+            self.recorder.forked()
         if self.started and os.path.isdir(self.folder):
             self.start(forked=True)

@@ -1,11 +1,32 @@
 """One session at a time, as in JAX."""
 
 import os
+import signal
 import threading
 import time
+from functools import wraps
 from types import SimpleNamespace
 
 _active = []
+
+
+def as_in_c(function):
+    """No alarm comes in its midst: handlers run once Python's own code goes on."""
+
+    @wraps(function)
+    def call(*arguments):
+        left = signal.setitimer(signal.ITIMER_REAL, 0)
+        try:
+            return function(*arguments)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, *left)
+
+    return call
+
+
+def log(text):
+    with open(os.environ["FAKE_LOG"], "a") as out:
+        out.write(f"{text}\n")
 
 
 class ProfileOptions:
@@ -13,16 +34,17 @@ class ProfileOptions:
 
 
 class ProfilerSession:
+    @as_in_c
     def __init__(self, options):
         if _active:
             raise RuntimeError("one session at a time")
+        log(f"{options.host_tracer_level} {options.python_tracer_level}")
         if os.environ.get("FAKE_FAILS"):
             raise RuntimeError("no counters for you")
         _active.append(self)
-        with open(os.environ["FAKE_LOG"], "a") as log:
-            log.write(f"{options.host_tracer_level} {options.python_tracer_level}\n")
         self.began = time.time()
 
+    @as_in_c
     def stop(self):
         _active.remove(self)
         with open(os.environ["FAKE_TRACE"], "rb") as trace:

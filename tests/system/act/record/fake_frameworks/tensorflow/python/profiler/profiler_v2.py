@@ -9,8 +9,8 @@ _profiler = None
 class ProfilerSession:
     def start(self, logdir, options):
         self.logdir = logdir
-        with open(os.environ["FAKE_LOG"], "a") as log:
-            log.write(f"{options}\n")
+        with open(os.environ["FAKE_LOG"], "a") as out:
+            out.write(f"{options}\n")
 
     def export_to_tb(self):
         folder = os.path.join(self.logdir, "plugins", "profile", "2026_01_01_00_00_00")
