@@ -60,7 +60,7 @@ def head_line(report: Report) -> str:
     else:
         number = counted(str(steps.count), "step", "steps")
         found = f"{number} of {duration(steps.time_ms.median)}"
-        found += _unlike_the_median(steps)
+        found += _unlike_the_median(steps) + _in_no_step(report)
     return " · ".join((name, *others, found))
 
 
@@ -118,6 +118,7 @@ def steps_line(report: Report) -> str:
     return (
         f"{number} of {duration(steps.time_ms.median)} "
         f"({one_line(steps.about)}{sure}){aside}{_unlike_the_median(steps)}"
+        f"{_in_no_step(report)}"
     )
 
 
@@ -168,6 +169,17 @@ def _unlike_the_median(steps: StepsInfo) -> str:
     longest = duration(max(step.duration_ms for step in long))
     take = "1 takes" if len(long) == 1 else f"{len(long)} take up to"
     return f"; {take} {longest}, {together}"
+
+
+def _in_no_step(report: Report) -> str:
+    """`; 320 ms more in no step`, where that is much of the recorded time; else ""."""
+    share = report.metrics.get("outside_steps_fraction")
+    time = report.metrics.get("outside_steps_ms")
+    if share is None or time is None or share.value is None or time.value is None:
+        return ""
+    if share.value < _COVERS:
+        return ""
+    return f"; {duration(time.value)} more in no step"
 
 
 def tried_words(finding: Finding) -> str:

@@ -34,6 +34,7 @@ from tfadvisor.timeline.host.driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.host.host_costs import HostCost, host_calls, host_costs
 from tfadvisor.timeline.host.input_pipeline import input_pipeline, pipeline_work
 from tfadvisor.timeline.host.loop_frames import loop_frames
+from tfadvisor.timeline.host.outside_steps import outside_steps
 from tfadvisor.timeline.host.thread_layout import without_threads
 from tfadvisor.timeline.host.threads import Threads, host_threads
 from tfadvisor.timeline.host_timeline import (
@@ -375,6 +376,14 @@ def _explain(
         memory=device_memory(trace, threads),
         libraries=libraries(threads.names),
         dispatched=dispatch_lines(threads, steps),
+        outside=outside_steps(
+            threads,
+            placed.steps,
+            steps,
+            active,
+            waits=costs[HostCost.WAITING],
+            compiling=attributed.compiling,
+        ),
         pictures=pictures,
         memory_curves=curves,
     )

@@ -24,6 +24,7 @@ from tfadvisor.timeline.host.dispatches import HostOps, called_functions
 from tfadvisor.timeline.host.host_costs import HostCalls, HostCost
 from tfadvisor.timeline.host.input_pipeline import InputPipeline
 from tfadvisor.timeline.host.loop_frames import FrameShare
+from tfadvisor.timeline.host.outside_steps import OutsideSteps
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.timeline.names import stats
@@ -86,6 +87,8 @@ class HostEvidence(msgspec.Struct, frozen=True):
     """Which libraries the program is written with, as far as names prove it."""
     dispatched: tuple[Dispatched, ...]
     """What each function of the program dispatches; empty without a Python tracer."""
+    outside: OutsideSteps | None
+    """What lies in no step; None where all work of the devices lies in one."""
     pictures: tuple[StepPicture, ...]
     """The steps that a page draws; empty unless they were asked for."""
     memory_curves: tuple[MemoryCurve, ...] = ()

@@ -72,7 +72,8 @@ def _by_trace(
     distance = distance_of(metrics)
     is_sound = seems_sound and not distance.is_far
     healthy = is_sound and cause.kind is Kind.COMPUTE and _enough_steps(metrics)
-    summary = _unused(metrics) + _sentence(cause, metrics, findings, seen)
+    summary = _unused(metrics) + _outside(findings)
+    summary += _sentence(cause, metrics, findings, seen)
     if cause.losses:
         summary += _weakness(metrics, is_sound, findings)
         if seems_sound and cause.kind is Kind.COMPUTE:
@@ -166,6 +167,17 @@ def _unused(metrics: Metrics) -> str:
         'TensorFlow does not see it, as `tf.config.list_physical_devices("GPU")` '
         "shows. "
     )
+
+
+_OUTSIDE = "calls-outside-steps"
+
+
+def _outside(findings: Sequence[Finding]) -> str:
+    """What lies in no step, where that is much; "" where nothing does."""
+    for finding in findings:
+        if finding.rule_id == _OUTSIDE:
+            return f"{finding.summary} In the steps: "
+    return ""
 
 
 _REMEDIES = {

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tfadvisor.timeline.host.host_costs import HostCalls, HostCost
     from tfadvisor.timeline.host.input_pipeline import InputPipeline, InputStage
     from tfadvisor.timeline.host.loop_frames import FrameShare
+    from tfadvisor.timeline.host.outside_steps import OutsideSteps
 else:
     from tfadvisor.face import face
 
@@ -25,6 +26,7 @@ else:
             "HostCost": "host_costs",
             "InputPipeline": "input_pipeline",
             "InputStage": "input_pipeline",
+            "OutsideSteps": "outside_steps",
             "count_events": "event_counts",
         },
     )
@@ -38,5 +40,6 @@ __all__ = [
     "HostCost",
     "InputPipeline",
     "InputStage",
+    "OutsideSteps",
     "count_events",
 ]

@@ -6,8 +6,9 @@ import msgspec
 import numpy as np
 
 from tfadvisor.timeline.host.dispatches import dispatches
+from tfadvisor.timeline.host.thread_layout import Thread
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import parents
+from tfadvisor.timeline.intervals import Int64Array, parents
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import frame_place, is_users_frame
 from tfadvisor.timeline.names.host_activities import plain
@@ -18,16 +19,21 @@ _MOST = 200
 
 
 class Dispatched(msgspec.Struct, frozen=True):
-    """What a function of the program dispatches in the counted steps."""
+    """What a function of the program dispatches."""
 
     file: str
-    """Of the function, without its folder."""
+    """Of the function, without its folder; "" for unknown."""
     line: int
-    """Where it begins."""
+    """Where it begins; 0 for unknown."""
     function: str
-    called: str
-    """What is dispatched, in words: `the call of train_step`."""
+    name: str
+    """Of the event that dispatches: `PjitFunction(train_step)`."""
     count: int
+
+    @property
+    def called(self) -> str:
+        """What is dispatched, in words: `the call of train_step`."""
+        return plain(self.name)
 
 
 def dispatch_lines(threads: Threads, steps: Steps) -> tuple[Dispatched, ...]:
@@ -37,22 +43,29 @@ def dispatch_lines(threads: Threads, steps: Steps) -> tuple[Dispatched, ...]:
     thread = threads.threads[steps.thread]
     calls = dispatches(threads, thread)
     calls = calls[in_counted_steps(threads.start[calls], steps)]
+    return tuple(line for line in lines_of(threads, thread, calls) if line.file)
+
+
+def lines_of(
+    threads: Threads, thread: Thread, calls: Int64Array
+) -> tuple[Dispatched, ...]:
+    """Of these calls of a thread, the commonest first, with no place for what no
+    function of the program is around.
+    """
     frames = threads.of(thread, HostClass.FRAME, HostClass.INPUT)
     frames = frames[threads.bear(frames, is_users_frame)]
-    if not len(calls) or not len(frames):
-        return ()
     both = np.concatenate([frames, calls])
     order = np.lexsort((-threads.end[both], threads.start[both]))
     both = both[order]
     parent = parents(threads.start[both], threads.end[both])
-    mine = (order >= len(frames)) & (parent >= 0)
-    around = both[parent[mine]]
-    pairs = np.stack([threads.row[around], threads.row[both[mine]]])
+    mine = order >= len(frames)
+    around = np.where(parent >= 0, threads.row[both[parent]], -1)[mine]
+    pairs = np.stack([around, threads.row[both[mine]]])
     found, count = np.unique(pairs, axis=1, return_counts=True)
     dispatched = []
     for at in np.argsort(-count, kind="stable")[:_MOST].tolist():
-        place = frame_place(threads.names[int(found[0, at])])
-        if place is not None:
-            called = plain(threads.names[int(found[1, at])])
-            dispatched.append(Dispatched(*place, called, int(count[at])))
+        row = int(found[0, at])
+        place = frame_place(threads.names[row]) if row >= 0 else None
+        called = threads.names[int(found[1, at])]
+        dispatched.append(Dispatched(*(place or ("", 0, "")), called, int(count[at])))
     return tuple(dispatched)

@@ -43,8 +43,8 @@ def _line(table: OpTable, row: int, programs: Modules) -> Line | None:
         program = program_of_row(table, row, programs)
         if program is None:
             return None
-        one = find_instruction(program, table.names[table.name[row]])
-        own = [one] if one is not None else reversed(program.entry.instructions)
+        op = find_instruction(program, table.names[table.name[row]])
+        own = [op] if op is not None else reversed(program.entry.instructions)
         places = [place for part in own if (place := location_of(part)) is not None]
     except TraceError:
         return None
