@@ -9,7 +9,6 @@ import msgspec
 from tfadvisor.program.arguments_differ import Differing
 from tfadvisor.program.attributes import partitions_of
 from tfadvisor.program.module import Instruction, Module
-from tfadvisor.program.wire import span_of
 
 SHAPE, DTYPE, ARGUMENTS = "shape", "dtype", "arguments"
 SHARDING, VALUE, SAME = "sharding", "value", "same"
@@ -17,8 +16,46 @@ SHARDING, VALUE, SAME = "sharding", "value", "same"
 many devices it is spread, what it computes of arrays that are alike, or nothing that a
 program shows.
 """
-_LITERAL = 8
-"""Of a HloInstructionProto."""
+_MEANING = frozenset(
+    {
+        8,  # literal
+        *(9, 11, 13, 14),  # parameter, kind of fusion, index in a tuple, dimensions
+        *(15, 16, 50, 58),  # window, convolution, groups of features and of the batch
+        *(17, 20, 21, 33, 34, 48),  # slices, padding, gather, scatter
+        *(
+            18,
+            19,
+            23,
+            24,
+            25,
+            51,
+            91,
+        ),  # bits, distribution, epsilon, feature, precision
+        *(
+            28,
+            30,
+            31,
+            32,
+            59,
+            62,
+            63,
+        ),  # call, dot, FFT, triangular, Cholesky, comparison
+        *(
+            60,
+            66,
+            67,
+            69,
+            70,
+            72,
+            81,
+            85,
+            90,
+        ),  # sort, random, indices, top-k, ragged dot
+    }
+)
+"""Fields of a HloInstructionProto that say what it computes: its name, its lines, its
+id, and what the compiler chose for it do not.
+"""
 _MOST_SIZES = 4
 
 
@@ -106,15 +143,23 @@ def _contents(program: Module) -> Hashable:
     """Equal for programs that compute the same, whatever their instructions are called
     and on which lines they were written.
     """
-    return tuple(
-        _content(instruction)
-        for computation in program.computations
-        for instruction in computation.instructions
-    )
+    found: list[Hashable] = []
+    for computation in program.computations:
+        place = {
+            instruction.id: at
+            for at, instruction in enumerate(computation.instructions)
+        }
+        for instruction in computation.instructions:
+            operands = tuple(place.get(key) for key in instruction.operand_ids)
+            found.append((operands, _content(instruction)))
+    return tuple(found)
 
 
 def _content(instruction: Instruction) -> Hashable:
     shapes = tuple((leaf.dtype, leaf.dims) for leaf in instruction.shape.leaves())
-    start, end = span_of(instruction.fields, _LITERAL)
-    literal = bytes(instruction.proto.data[start:end])
-    return instruction.opcode, shapes, literal
+    meaning = tuple(
+        (key, at if end < 0 else bytes(instruction.proto.data[at:end]))
+        for key, at, end in instruction.fields
+        if key >> 3 in _MEANING
+    )
+    return instruction.opcode, shapes, meaning

@@ -70,6 +70,35 @@ def test_it_is_what_differs_between_the_programs(
     assert why_compiled(programs, differing(programs)) == expected
 
 
+def sliced(start: int, *, name: str = "slice.1", swapped: bool = False) -> Module:
+    """a[start : start + 2] - b, or swapped."""
+    bounds = field(17, field(1, start) + field(2, start + 2) + field(3, 1))
+    return Module(
+        module(
+            computation(
+                1,
+                op(1, "parameter", "f32[8]", number=0, metadata=metadata("a")),
+                op(2, "parameter", "f32[2]", number=1, metadata=metadata("b")),
+                op(3, "slice", "f32[2]", 1, name=name, extra=bounds),
+                op(4, "subtract", "f32[2]", *((2, 3) if swapped else (3, 2))),
+            )
+        )
+    )
+
+
+def test_what_an_instruction_is_called_makes_no_other_program() -> None:
+    programs = [sliced(2), sliced(2, name="slice.7")]
+
+    assert why_compiled(programs, differing(programs)).cause == "same"
+
+
+@pytest.mark.parametrize("other", [sliced(4), sliced(2, swapped=True)])
+def test_another_slice_or_order_of_operands_is_another_value(other: Module) -> None:
+    programs = [sliced(2), other]
+
+    assert why_compiled(programs, differing(programs)).cause == "value"
+
+
 @pytest.mark.parametrize(
     "other", [program("f32[8]", opcode="tanh"), program("f32[8]", constant=3)]
 )
