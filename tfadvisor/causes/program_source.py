@@ -74,6 +74,19 @@ class ProgramSource:
                 return Tie(tie, line, parsed.lines[line - 1].strip())
         return None
 
+    def same_arguments(self, file: str, step: str, again: str) -> bool:
+        """Whether each loop of a file that calls two functions once calls both on the
+        same values, but for what the first one gives; False where none calls both.
+        """
+        parsed = self.files.read(file)
+        found = []
+        for loop in _loops(parsed.tree) if parsed is not None else ():
+            first = _calls_of(loop, frozenset({step}))
+            second = _calls_of(loop, frozenset({again}))
+            if len(first) == len(second) == 1:
+                found.append(_on_same(loop, first[0], second[0]))
+        return bool(found) and all(found)
+
     def line_of(self, spent: Spent) -> int:
         """The line on which the program spends it: of the call that the trace names,
         where the function around it makes it on one line alone; else as the trace has
@@ -161,6 +174,64 @@ def _is_dropped(loop: ast.AST, calls: list[ast.Call]) -> bool:
     return all(any(value is call for value in statements) for call in calls)
 
 
+def _on_same(loop: ast.AST, step: ast.Call, again: ast.Call) -> bool:
+    """Whether a later call gets a value that the step got, and besides only what the
+    step gives.
+    """
+    given = set(map(ast.dump, _values(step)))
+    results = _given_by(loop, step)
+    touched = _touched_between(loop, step, again)
+    others = [value for value in _values(again) if not _names(value) <= results]
+    if step.lineno >= again.lineno or not others:
+        return False
+    return all(
+        ast.dump(value) in given and _is_lasting(value) and not _names(value) & touched
+        for value in others
+    )
+
+
+def _given_by(loop: ast.AST, call: ast.Call) -> set[Name]:
+    """Variables that hold what a call gives."""
+    holding = (node for node in _assignments(loop) if _is_within(call, node.value))
+    return set().union(*map(_written, holding))
+
+
+def _touched_between(loop: ast.AST, step: ast.Call, again: ast.Call) -> set[Name]:
+    """Names of what is written or given to another call between two calls, so that it
+    may be another value by then.
+    """
+    lines = range(step.lineno, again.lineno + 1)
+    touching = (
+        node
+        for node in ast.walk(loop)
+        if getattr(node, "lineno", 0) in lines and _may_write(node)
+    )
+    others = (
+        node
+        for node in touching
+        if not (_is_within(step, node) or _is_within(again, node))
+    )
+    return set().union(*map(_names, others))
+
+
+def _is_lasting(value: ast.AST) -> bool:
+    """Whether an expression calls nothing, so that it gives the same again."""
+    return not any(isinstance(node, ast.Call) for node in ast.walk(value))
+
+
+def _is_within(inner: ast.AST, outer: ast.AST) -> bool:
+    return inner is outer or _holds(outer, inner)
+
+
+def _may_write(node: ast.AST) -> bool:
+    is_store = isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
+    return is_store or isinstance(node, ast.Call)
+
+
+def _values(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
 def _roots(names: set[Name]) -> set[Name]:
     return {name.partition(".")[0] for name in names}
 
@@ -177,8 +248,7 @@ def _holds(outer: ast.AST, inner: ast.AST) -> bool:
 def _names_in_arguments(calls: list[ast.Call]) -> set[Name]:
     found: set[Name] = set()
     for call in calls:
-        values = [*call.args, *(keyword.value for keyword in call.keywords)]
-        for value in values:
+        for value in _values(call):
             found.update(_names(value))
     return found
 

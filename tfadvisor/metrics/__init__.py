@@ -25,6 +25,7 @@ from tfadvisor.metrics import (
     precision,  # noqa: F401
     products,  # noqa: F401
     programs,  # noqa: F401
+    repeated,  # noqa: F401
     signals,  # noqa: F401
     step_time,  # noqa: F401
     stragglers,  # noqa: F401

@@ -5,11 +5,9 @@ nobody uses, the same on every device.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
-
-import msgspec
 
 from tfadvisor.metrics.kinds import (
     known_ops,
@@ -23,8 +21,8 @@ from tfadvisor.metrics.layers import (
     named_by_tensorflow,
 )
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.timeline.summary import HotOp, HotOps
-from tfadvisor.units import Unit, percent
+from tfadvisor.timeline.summary import HotOp
+from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 
 
@@ -196,96 +194,6 @@ def sorts(question: Question) -> tuple[ComputedOp, ...]:
     """
     parts = compute_parts(question.run).parts
     return tuple(part for part in parts if _bare_type(part.op_type) in _SORTS)
-
-
-# What two programs of a step compute alike.
-
-_ALIKE = 0.9
-_WORTH_TELLING = 0.05
-"""Of a program's time, in lines of another; of the step's compute. The smallest loss
-that a public program computed twice took 7%, all of it in lines of the gradient's;
-targets by another network share two thirds."""
-
-
-@fact
-def computed_twice(question: Question) -> str:
-    """A program that runs the lines of another one, which differentiates them, at least
-    half as often: the loss for a log beside the step that computes its gradient."""
-    found = known_ops(question)
-    programs = _lines_of_programs(question, found)
-    whole = {name: program.ps for name, program in programs.items()}
-    for name in sorted(whole, key=lambda name: -whole[name]):
-        for other in sorted(programs):
-            if other != name and _repeats(programs[name], programs[other]):
-                share = whole[name] / found.compute_ps
-                if share >= _WORTH_TELLING:
-                    return _twice_in_words(name, other, share, programs)
-    raise MetricAbsent(
-        "no program of the step runs the lines of another one that differentiates them"
-    )
-
-
-class _Program(msgspec.Struct):
-    """What a compiled program computes on lines of the user's."""
-
-    lines: dict[tuple[str, int], int] = msgspec.field(default_factory=dict)
-    """ps by file and line."""
-    runs: int = 0
-    """Of the op that runs least."""
-    differentiates: bool = False
-
-    @property
-    def ps(self) -> int:
-        """On all lines."""
-        return sum(self.lines.values())
-
-
-def _lines_of_programs(question: Question, found: HotOps) -> dict[str, _Program]:
-    """By name, with a number where several programs have one name: a function and its
-    gradient do.
-    """
-    name_of = _names_of_rows(question, found)
-    programs: dict[str, _Program] = {}
-    for ran in found.ops:
-        place = ran.known.location if ran.known is not None else None
-        if place is None or not place.file or place.is_installed:
-            continue
-        program = programs.setdefault(name_of(ran), _Program(runs=ran.count))
-        line = place.file, place.line
-        program.lines[line] = program.lines.get(line, 0) + ran.total_ps
-        program.runs = min(program.runs, ran.count)
-        program.differentiates |= "transpose(" in place.op_name
-    return programs
-
-
-def _names_of_rows(question: Question, found: HotOps) -> Callable[[HotOp], str]:
-    for host in question.run.hosts:
-        if host.program is not None and host.program.hot_ops is found:
-            name_of = host.program_device.ops.module_of()
-            return lambda ran: name_of(ran.rows[0]) if ran.rows else ran.module
-    return lambda ran: ran.module
-
-
-def _repeats(ran: _Program, other: _Program) -> bool:
-    """Whether it runs hardly a line that the other does not run too and differentiate,
-    and at least half as often.
-    """
-    alike = sum(ps for line, ps in ran.lines.items() if line in other.lines)
-    smaller = not ran.differentiates or ran.ps < other.ps
-    often = 2 * ran.runs >= other.runs
-    return other.differentiates and smaller and often and alike >= _ALIKE * ran.ps
-
-
-def _twice_in_words(
-    name: str, other: str, share: float, programs: Mapping[str, _Program]
-) -> str:
-    lines = programs[name].lines
-    file, line = max(lines, key=lambda place: lines[place])
-    place = f"{file.rpartition('/')[2]}:{line}"
-    return (
-        f"{name}, {percent(share)} of the compute, runs lines that {other} runs too "
-        f"and differentiates ({place})"
-    )
 
 
 # What every device of a run computes alike.

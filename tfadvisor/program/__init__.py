@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tfadvisor.program.buffers import Buffer, ProgramMemory, program_memory
     from tfadvisor.program.cost import Cost, Costs
-    from tfadvisor.program.module import Instruction, Module
+    from tfadvisor.program.module import Frame, Instruction, Module
     from tfadvisor.program.modules_of_trace import Modules, find_modules
     from tfadvisor.program.operations import (
         SourceLocation,
@@ -24,6 +24,7 @@ else:
             "Buffer": "buffers",
             "Cost": "cost",
             "Costs": "cost",
+            "Frame": "module",
             "Instruction": "module",
             "Launched": "schedule",
             "Module": "module",
@@ -42,6 +43,7 @@ __all__ = [
     "Buffer",
     "Cost",
     "Costs",
+    "Frame",
     "Instruction",
     "Launched",
     "Module",

@@ -397,6 +397,14 @@ def _head(
 _DEEPEST = 256
 
 
+_INSTALLED = ("site-packages", "dist-packages")
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file is of an installed package, not of the user's program."""
+    return any(folder in file for folder in _INSTALLED)
+
+
 class Frame(msgspec.Struct, frozen=True):
     """One call of the stack: file as the trace has it, line from 1, function "" when it
     is not known.
@@ -405,6 +413,11 @@ class Frame(msgspec.Struct, frozen=True):
     file: str
     line: int
     function: str
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the file is an installed package's, not the user's program's."""
+        return is_installed(self.file)
 
 
 class StackFrames:

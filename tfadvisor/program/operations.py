@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from tfadvisor.program.attributes import window_of
 from tfadvisor.program.convolutions import convolution_flops
 from tfadvisor.program.matrix_products import dot_size
-from tfadvisor.program.module import Computation, Frame, Instruction
+from tfadvisor.program.module import Computation, Frame, Instruction, is_installed
 from tfadvisor.program.shape import Shape
 from tfadvisor.program.wire import number_of, numbers_of, text_of
 
@@ -147,7 +147,6 @@ _EVERYWHERE = frozenset(("constant", "parameter", "tuple", "while"))
 """Opcodes whose place says nothing about what is next to them."""
 _MOST_BESIDE = 32
 _MOST_BEHIND = 16
-_INSTALLED = ("site-packages", "dist-packages")
 
 
 class SourceLocation(msgspec.Struct, frozen=True):
@@ -168,7 +167,7 @@ class SourceLocation(msgspec.Struct, frozen=True):
         """Whether the file is an installed package's, so that it is not the user's own
         line.
         """
-        return _is_installed(self.file)
+        return is_installed(self.file)
 
 
 def location_of(instruction: Instruction) -> SourceLocation | None:
@@ -269,16 +268,12 @@ def _own_location(instruction: Instruction) -> SourceLocation | None:
         frames = instruction.computation.module.stack_frames.stack(frame_id)
     else:
         frames = ()
-    if not file or _is_installed(file):
+    if not file or is_installed(file):
         own = next(
-            (frame for frame in frames if not _is_installed(frame.file)),
+            (frame for frame in frames if not frame.is_installed),
             frames[0] if frames else None,
         )
         if own is not None:
             file = own.file
             line = own.line
     return SourceLocation(op_name, file, line, frames) if file or op_name else None
-
-
-def _is_installed(file: str) -> bool:
-    return any(folder in file for folder in _INSTALLED)

@@ -30,6 +30,8 @@ _MOSTLY, _THOUSANDS = 0.5, 1000
 """From this share of the step on, in so many kernels, those that are tiny are what the
 step does.
 """
+_REPEATED = 0.05
+"""From this share of the step on, work that is done twice leaves no run healthy."""
 _STEPS_THAT_TELL = 5
 """Fewer steps are too few to say that nothing is worth a change."""
 _OF_HOST = ("input", "host", "launch", "compile")
@@ -314,7 +316,7 @@ def _is_sound(
     rest = max(breakdown[name] for name in (*LOSSES, "idle"))
     if breakdown["compute"] < EXPLAINED or rest >= WORTH_NAMING:
         return False
-    if is_guessed(metrics) or _tiny(metrics):
+    if is_guessed(metrics) or _tiny(metrics) or _repeated(metrics):
         return False
     return not any(map(_is_worth_it, findings))
 
@@ -335,6 +337,14 @@ def _tiny(metrics: Metrics) -> float:
         return 0.0
     share = metrics.value("tiny_kernel_fraction") or 0.0
     return share if share >= _MOSTLY else 0.0
+
+
+def _repeated(metrics: Metrics) -> float:
+    """The share of the step that a program computes which another one computes too;
+    0 where that is too little to act on.
+    """
+    share = metrics.value("repeated_pass_fraction") or 0.0
+    return share if share >= _REPEATED else 0.0
 
 
 def _enough_steps(metrics: Metrics) -> bool:
@@ -362,8 +372,21 @@ def _weakness(metrics: Metrics, is_sound: bool, findings: Sequence[Finding]) -> 
             "each "
             "step: could rounds of a loop run at once, as one batch?"
         )
+    return _worth_changing(metrics, findings)
+
+
+def _worth_changing(metrics: Metrics, findings: Sequence[Finding]) -> str:
     most = _saves_most(findings)
-    return f" One change could save up to {percent(most)}." if most else ""
+    if most:
+        return f" One change could save up to {percent(most)}."
+    repeated = _repeated(metrics)
+    if not repeated:
+        return ""
+    again, once = metrics.fact("repeating_program"), metrics.fact("repeated_program")
+    is_same = metrics.fact("repeated_on") == "the same batch"
+    batch = " on the same batch." if is_same else ": do both get the same batch?"
+    share = percent(repeated)
+    return f" {share} of the step is {again}, whose lines {once} runs too{batch}"
 
 
 def _saves_most(findings: Sequence[Finding]) -> float:

@@ -123,7 +123,7 @@ def _verdict(
         for finding in findings
         if finding.bears_verdict and not finding.is_outside
     ]
-    largest = _asked(findings) or _twice(metrics) or _largest(run, breakdown["compute"])
+    largest = _asked(findings) or _largest(run, breakdown["compute"])
     seen = Seen(_idle_in(attributed), largest)
     of_steps = verdict_of(cause, breakdown, metrics, in_steps, seen)
     return of_the_run(of_steps, evidence.account, evidence.outside)
@@ -209,16 +209,6 @@ def _asked(findings: Sequence[Finding]) -> str | None:
         ):
             title = f"{finding.title[0].lower()}{finding.title[1:]}"
             return f"worth checking: {title} ({places[0]})"
-    return None
-
-
-def _twice(metrics: Metrics) -> str | None:
-    """Two programs that compute the same lines. Whether on the same batch, no trace
-    shows.
-    """
-    found = metrics.fact("computed_twice")
-    if found is not None:
-        return f"{found}: on the same batch jax.value_and_grad gives both"
     return None
 
 

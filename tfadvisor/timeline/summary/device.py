@@ -4,6 +4,7 @@ the number of its events.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,10 @@ SMALL_KERNEL_PS = 10_000_000
 TINY_PS = 20_000_000
 """The example of TensorFlow's guide for too many ops are Muls of 21.9 µs. In healthy
 compiled Keras models ops below 20 µs take 2 to 4 % of the time."""
+
+
+Program = tuple[str, int]
+"""Its module's name, "" without one, and its id in the trace, 0 without one."""
 
 
 class OpTable(msgspec.Struct, frozen=True):
@@ -147,6 +152,12 @@ class DeviceSummary(msgspec.Struct, frozen=True):
     """
     first_start: Int64Array
     collectives: CollectiveCalls
+    steps_of_program: Mapping[Program, int]
+    """In how many counted steps ops of each begin."""
+
+    def steps_with(self, row: int) -> int:
+        """In how many counted steps ops of the program of a row of `ops` begin."""
+        return self.steps_of_program[_program_at(self.ops, row)]
 
     def launch_of(self, table: OpTable, row: int) -> KernelLaunch | None:
         """How the kernel of a row of one of the tables was launched, None where the
@@ -217,7 +228,40 @@ def summarize_device(
         in_turn=_in_turn(ops) if device.kind is DeviceKind.GPU else 0.0,
         first_start=first,
         collectives=collective_calls(device, steps, programs),
+        steps_of_program=_steps_of_programs(
+            ops, lo[steps.steady()], hi[steps.steady()]
+        ),
     )
+
+
+def _steps_of_programs(
+    ops: DeviceOps, lo: npt.NDArray[np.intp], hi: npt.NDArray[np.intp]
+) -> dict[Program, int]:
+    """lo, hi: the events of each counted step. Where a step or a program begins is
+    looked at, since one program's ops follow each other.
+    """
+    if not len(lo):
+        return {}
+    begins = np.flatnonzero(
+        (np.diff(ops.module, prepend=-2) != 0) | (np.diff(ops.program, prepend=-2) != 0)
+    )
+    begins = np.union1d(begins, lo[lo < hi])
+    step = np.searchsorted(hi, begins, side="right")
+    inside = (step < len(hi)) & (begins >= lo[np.minimum(step, len(lo) - 1)])
+    found = {
+        (_program_at(ops, at), number)
+        for at, number in zip(
+            begins[inside].tolist(), step[inside].tolist(), strict=True
+        )
+    }
+    return Counter(program for program, _ in found)
+
+
+def _program_at(ops: DeviceOps | OpTable, row: int) -> Program:
+    """Of an event or a row of a table."""
+    module, program = ops.module[row], ops.program[row]
+    name = ops.names[module] if module >= 0 else ""
+    return name, ops.program_ids[program] if program >= 0 else 0
 
 
 def sharing(device: DeviceSummary, held: dict[object, object]) -> DeviceSummary:

@@ -876,3 +876,30 @@ def test_what_devices_do_is_the_verdict_of_few_steps_beside_a_larger_loss_of_the
     found = verdict({"launch": 0.3, "collective": 0.2, "compute": 0.5}, steps_counted=2)
 
     assert (found.bottleneck, found.fraction) == ("collective", 0.2)
+
+
+@pytest.mark.parametrize(
+    ("share", "batch", "words"),
+    [
+        (
+            0.05,
+            "unknown",
+            "5.0% of the step is loss, whose lines step runs too: do both",
+        ),
+        (0.05, "the same batch", "whose lines step runs too on the same batch."),
+        (0.049, "the same batch", ""),
+    ],
+)
+def test_no_run_is_healthy_where_a_twentieth_of_it_is_computed_twice(
+    share: float, batch: str, words: str
+) -> None:
+    found = verdict(
+        {"compute": 1.0},
+        repeated_pass_fraction=share,
+        repeated_on=batch,
+        repeating_program="loss",
+        repeated_program="step",
+    )
+
+    assert found.healthy is not bool(words)
+    assert words in found.summary

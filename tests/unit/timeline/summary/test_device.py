@@ -262,3 +262,28 @@ def test_a_copy_of_a_tpu_is_counted_once() -> None:
     totals = found.copies[DeviceClass.H2D]
     assert (totals.count, totals.bytes, totals.unsized) == (1, 4096, 0)
     assert found.covered_ps[0, DeviceClass.H2D] == 80 * PS
+
+
+def test_a_program_counts_in_each_step_that_its_ops_begin_in() -> None:
+    """Training runs in three of four steps, in the second of them twice with the
+    evaluation in between, which runs in the fourth too.
+    """
+    builder = trace().steps(4, period=100)
+    ran = (
+        (10, "jit_train"),
+        (110, "jit_train"),
+        (130, "jit_evaluate"),
+        (150, "jit_train"),
+        (210, "jit_train"),
+        (310, "jit_evaluate"),
+    )
+    for at, module in ran:
+        launched = (at - 5, at - 4)
+        stats = {"launched": launched, "hlo_module": module}
+        builder.kernel("GPU:0", "fusion", at, at + 10, **stats)
+
+    found = summary(builder)
+
+    name_of = found.ops.module_of()
+    counts = {name_of(row): found.steps_with(row) for row in range(len(found.ops))}
+    assert counts == {"jit_train": 3, "jit_evaluate": 2}
