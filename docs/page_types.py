@@ -20,6 +20,7 @@ from tfadvisor.report.forms.page_data import (
     CollectiveRow,
     Column,
     ComparedRuns,
+    DrawnHead,
     DrawnStep,
     PageData,
     PartRow,
@@ -59,6 +60,8 @@ _WRITTEN_OTHERWISE: Mapping[type, Mapping[str, object]] = {
         "ops": [Op],
         "collectives": [CollectiveRow],
         "calls": [CallRow],
+        "drawn": tuple[DrawnHead, ...],
+        "drawn_packed": str,
         "more": str,
         "parts": [PartRow],
         "about": tuple[str, ...],
@@ -120,7 +123,7 @@ def page_types() -> str:
     vocabulary.
     """
     known: dict[str, str] = {}
-    for root in (PageData, ComparedRuns):
+    for root in (PageData, DrawnStep, ComparedRuns):
         _describe(root, known)
     return (
         NOTE

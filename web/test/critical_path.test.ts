@@ -10,7 +10,7 @@ type Event = [lane: number, depth: number, start: number, length: number, kind: 
 function step(host: string, lanes: LaneInfo[], events: Event[], at: number | null = 0): DrawnStep {
   const names = [...new Set(events.map((one) => one[5]))];
   return {
-    host, which: "median", index: 0, at_ns: at, span_ns: Math.max(...events.map((one) => one[2] + one[3])), lanes, names, threads_left_out: 0, block: [], block_events: [], block_busy: [],
+    host, which: "median", index: 0, at_ns: at, span_ns: Math.max(...events.map((one) => one[2] + one[3])), lanes, names, threads_left_out: 0, launch: events.map(() => -1), block: [], block_events: [], block_busy: [],
     lane: events.map((one) => one[0]), depth: events.map((one) => one[1]), start: events.map((one) => one[2]), length: events.map((one) => one[3]),
     kind: events.map((one) => KINDS.indexOf(one[4] as never)), name: events.map((one) => names.indexOf(one[5])),
   };

@@ -20,6 +20,7 @@ const STEP: DrawnStep = {
   name: [0, 1, -1, 2, 3],
   names: ["matmul", "all-reduce", "train", "launch"],
   threads_left_out: 0,
+  launch: [4, 4, -1, -1, -1],
   block: [2],
   block_events: [3],
   block_busy: [120],
@@ -48,5 +49,15 @@ describe("where events lie", () => {
   it("a call that mostly holds another is told from one that works", () => {
     expect(layout.isHolder(3)).toBe(true);
     expect(layout.isHolder(4)).toBe(false);
+  });
+
+  it("leads from a call to what it launched, and back", () => {
+    expect(layout.launches(0)).toEqual([[4, 0]]);
+    expect(layout.launches(4)).toEqual([[4, 0], [4, 1]]);
+  });
+
+  it("leads from a call around a launch to what that launched", () => {
+    expect(layout.launches(3)).toEqual([[4, 0], [4, 1]]);
+    expect(layout.launches(2)).toEqual([]);
   });
 });

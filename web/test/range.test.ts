@@ -22,6 +22,7 @@ const STEP: DrawnStep = {
   name: [-1, -1, 0, -1, 1],
   names: ["matmul", "all-reduce"],
   threads_left_out: 0,
+  launch: [],
   block: [3],
   block_events: [3],
   block_busy: [150],

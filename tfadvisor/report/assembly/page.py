@@ -165,7 +165,7 @@ def _calls(run: RunSummary) -> tuple[CallRow, ...]:
 # The steps that the page draws: the median and the worst at once, the others when they
 # are asked for.
 
-_MOST_EVENTS = 24_000
+_MOST_EVENTS = 120_000
 _PS_PER_NS = 1_000
 
 
@@ -226,6 +226,7 @@ def drawn_step(
         name=rows.name.astype(np.int64),
         events=rows.events,
         busy=rows.busy // _PS_PER_NS,
+        launch=rows.launch,
         names=tuple(map(_shown, rows.names)),
         threads_left_out=picture.threads_left_out,
     )

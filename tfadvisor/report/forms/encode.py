@@ -4,8 +4,6 @@ that could end its script tag.
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -17,10 +15,12 @@ import numpy as np
 from tfadvisor.arrays import distinct
 from tfadvisor.printable import names_apart
 from tfadvisor.report.about import about_lines
+from tfadvisor.report.forms.packed_steps import packed_steps
 from tfadvisor.report.forms.page_data import (
     CallRow,
     CollectiveRow,
     ComparedRuns,
+    DrawnHead,
     DrawnStep,
     PageData,
     PartRow,
@@ -29,7 +29,7 @@ from tfadvisor.report.model import ActivityTime, Op, PlacedTime, Report, StepInf
 from tfadvisor.report.wording import bar_note, plan_end, plan_lines
 from tfadvisor.vocabulary import TIME_CLASSES
 
-FORMAT = 3
+FORMAT = 4
 """Of the data; the page that is built with it reads no other."""
 _DIGITS = 6
 _LONGEST_NAME = 40
@@ -107,8 +107,9 @@ def _page(page: PageData) -> dict[str, Any]:
     report = page.report
     found["report"] = _short(_report(report))
     found["step_shares"] = _step_shares(report.steps.each)
-    found["drawn"] = [_drawn(one) for one in page.drawn]
-    found["more"] = _packed([_drawn(one) for one in page.more])
+    found["drawn"] = [_head(step) for step in page.drawn]
+    found["drawn_packed"] = packed_steps(page.drawn)
+    found["more"] = packed_steps(page.more)
     found["about"] = about_lines(report)
     found["plan"] = [_fields(plan_line) for plan_line in plan_lines(report)]
     found["plan_end"] = plan_end(report)
@@ -165,18 +166,13 @@ def _short_names(names: Iterable[str | None]) -> dict[str, str]:
     return {name: short for name, short in called.items() if short != name}
 
 
+def _head(step: DrawnStep) -> dict[str, Any]:
+    return {name: getattr(step, name) for name in DrawnHead.__struct_fields__}
+
+
 def encode_step(step: DrawnStep) -> str:
     """One drawn step by itself, for a server that answers with it."""
     return _json(_drawn(step))
-
-
-def _packed(content: Any) -> str:
-    """JSON, gzip, base64; "" for nothing. The page unpacks it when it is asked for."""
-    if not content:
-        return ""
-    text = _json(content).encode("utf-8")
-    packed = gzip.compress(text, compresslevel=6, mtime=0)
-    return base64.b64encode(packed).decode("ascii")
 
 
 def _drawn(step: DrawnStep) -> dict[str, Any]:

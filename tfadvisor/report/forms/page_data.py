@@ -31,6 +31,17 @@ class LaneInfo(msgspec.Struct, frozen=True):
     deeper: int
 
 
+class DrawnHead(msgspec.Struct, frozen=True):
+    """Which step is drawn at once; its events are packed. which, index, span_ns: as
+    DrawnStep has them.
+    """
+
+    host: str
+    which: WhichStep
+    index: int
+    span_ns: int
+
+
 class DrawnStep(msgspec.Struct, frozen=True):
     """A step with its events; which: "median", "worst" or "other". index: of the step,
     as in the report.
@@ -41,6 +52,8 @@ class DrawnStep(msgspec.Struct, frozen=True):
     One row an event or block in every column. start, length, busy: ns, start from the
     step's. kind: place in the page's classes. name: index into names, -1 of a block and
     of classes. events: how many a block stands for; busy: how long they run.
+    launch: of what a device ran the row of the call that launched it, -1 where there is
+    none.
     """
 
     host: str
@@ -57,6 +70,7 @@ class DrawnStep(msgspec.Struct, frozen=True):
     name: Column
     events: Column
     busy: Column
+    launch: Column
     names: tuple[str, ...]
     threads_left_out: int
 
@@ -290,8 +304,8 @@ class PageData(msgspec.Struct, frozen=True):
     """One run. ops: as the report's, but more of them. hosts_left_out: of the steps
     that are drawn at once.
 
-    more: further steps; the page's data holds them packed, since few readers look at
-    them.
+    more: further steps, which few readers look at. The page's data holds the events of
+    all steps packed.
     """
 
     report: Report

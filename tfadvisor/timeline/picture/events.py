@@ -21,11 +21,17 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _PIXELS = 4096
-"""What begins within this part of the step is one point on a screen."""
+"""What begins within this part of the step is one point on a screen; where there may
+be more rows, within a part of so many.
+"""
 
 
 class LaneRows(msgspec.Struct, frozen=True):
-    """The events of one lane, any order, ps. name: index into names, -1 without one."""
+    """The events of one lane, any order, ps. name: index into names, -1 without one.
+
+    call: of a host's event its place among all of the host's, of a device's that of the
+    call that launched it; -1 without one. launched: whether the lane is a device's.
+    """
 
     depth: npt.NDArray[np.int32]
     start: Int64Array
@@ -33,6 +39,8 @@ class LaneRows(msgspec.Struct, frozen=True):
     kind: npt.NDArray[np.int8]
     name: npt.NDArray[np.int32]
     names: tuple[str, ...]
+    call: Int64Array
+    launched: bool
 
 
 class EventBlocks(msgspec.Struct, frozen=True):
@@ -41,7 +49,8 @@ class EventBlocks(msgspec.Struct, frozen=True):
     start: ps from the step's. kind: of a block the one that takes most of it. name:
     index into names, -1 for blocks and for events without one. events: how many a block
     stands for, 1 for an event itself. busy: ps in which they run, the length of an
-    event.
+    event. launch: of what a device ran the row of the call that launched it, -1 where
+    there is no such row.
     """
 
     lane: npt.NDArray[np.int32]
@@ -52,6 +61,7 @@ class EventBlocks(msgspec.Struct, frozen=True):
     name: npt.NDArray[np.int32]
     events: Int64Array
     busy: Int64Array
+    launch: Int64Array
     names: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -71,9 +81,9 @@ def event_blocks(
     lane = np.concatenate(
         [np.full(len(one.start), number, np.int32) for number, one in enumerate(lanes)]
     )
-    depth, start, end, kind, name = (
+    depth, start, end, kind, name, call = (
         np.concatenate([getattr(one, column) for one in lanes])
-        for column in ("depth", "start", "end", "kind", "name")
+        for column in ("depth", "start", "end", "kind", "name", "call")
     )
     order = np.lexsort((start, depth, lane))
     lane = lane[order]
@@ -89,6 +99,8 @@ def event_blocks(
         np.where(events == 1, name[first], -1),
         [one.names for one in lanes],
     )
+    launched = np.array([one.launched for one in lanes], np.bool_)[lane[first]]
+    call = np.where(events == 1, call[order][first], -1)
     return EventBlocks(
         lane=lane[first],
         depth=depth[first],
@@ -99,8 +111,25 @@ def event_blocks(
         name=shown,
         events=events,
         busy=np.add.reduceat(end - start, first) if len(first) else end[:0],
+        launch=_launching_rows(call, launched),
         names=names,
     )
+
+
+def _launching_rows(
+    call: Int64Array,
+    launched: npt.NDArray[np.bool_],
+) -> Int64Array:
+    """Of each row that was launched the row of that call, -1 without one."""
+    found = np.full(len(call), -1, np.int64)
+    calls = np.flatnonzero(~launched & (call >= 0))
+    calls = calls[np.argsort(call[calls], kind="stable")]
+    if len(calls):
+        rows = np.flatnonzero(launched & (call >= 0))
+        at = np.searchsorted(call[calls], call[rows])
+        place = calls[np.minimum(at, len(calls) - 1)]
+        found[rows] = np.where(call[place] == call[rows], place, -1)
+    return found
 
 
 def _shown_names(
@@ -138,7 +167,7 @@ def _blocks(
     tall = length > np.partition(length, count - most // 2)[count - most // 2]
     alone = np.append(True, (lane[1:] != lane[:-1]) | (depth[1:] != depth[:-1])) | tall
     alone[1:] |= tall[:-1]
-    pixel = max(span // _PIXELS, 1)
+    pixel = max(span // max(most, _PIXELS), 1)
     while True:
         place = start // pixel
         opens = alone | np.append(True, place[1:] != place[:-1])

@@ -317,7 +317,8 @@ class _Drawn:
             | self._pipeline[events]
         )
         _inherit(kind, telling, start, end)
-        return _nested(start, end, kind, threads.row[events], threads.names, lo, hi)
+        row = threads.row[events]
+        return _nested(start, end, kind, row, threads.names, (lo, hi), events, False)
 
 
 def _class_rows(
@@ -332,7 +333,10 @@ def _class_rows(
     )
     end = np.concatenate([one.ends for one in clipped.values()])
     nameless = np.full(len(start), -1, np.int32)
-    return LaneRows(np.zeros(len(start), np.int32), start, end, kind, nameless, ())
+    flat = np.zeros(len(start), np.int32)
+    return LaneRows(
+        flat, start, end, kind, nameless, (), nameless.astype(np.int64), True
+    )
 
 
 def _device_rows(
@@ -363,8 +367,9 @@ def _device_rows(
                 kinds[ops.kind[chosen]],
                 row,
                 ops.names,
-                lo,
-                hi,
+                (lo, hi),
+                ops.launch[chosen].astype(np.int64),
+                True,
             ),
         )
 
@@ -391,15 +396,17 @@ def _nested(
     kind: npt.NDArray[np.int8],
     name: npt.NDArray[np.int32],
     names: tuple[str, ...],
-    lo: int,
-    hi: int,
+    step: tuple[int, int],
+    call: Int64Array,
+    launched: bool,
 ) -> tuple[LaneRows, tuple[str, ...], int]:
     """(rows with their depth, names of the calls around the whole step, how many lie
     too deep).
 
     An event's depth is how many began before it and are still open; events come by
-    start, longer ones first.
+    start, longer ones first. call, launched: as LaneRows has them.
     """
+    lo, hi = step
     around = (start <= lo) & (end >= hi)
     enclosing = tuple(names[one] for one in name[around].tolist())
     keep = np.flatnonzero(~around)
@@ -407,6 +414,7 @@ def _nested(
     end = end[keep]
     kind = kind[keep]
     name = name[keep]
+    call = call[keep]
     closed = np.searchsorted(np.sort(end), start, side="right")
     depth = np.maximum(np.arange(len(start)) - closed, 0).astype(np.int32)
     shallow = np.flatnonzero(depth < _DEEPEST)
@@ -417,6 +425,8 @@ def _nested(
         kind[shallow],
         name[shallow],
         names,
+        call[shallow],
+        launched,
     )
     return rows, enclosing, len(start) - len(shallow)
 

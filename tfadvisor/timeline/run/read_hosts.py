@@ -33,8 +33,8 @@ _WORTH_PROCESSES = 48 << 20
 """Below this many bytes in all hosts' files a process costs more to start (0.2 s) than
 it saves.
 """
-_PICTURED_EVENTS = 12_000
-"""In the pictures of one step on all hosts together; of one host 500 to 4,000."""
+_PICTURED_EVENTS = 60_000
+"""In the pictures of one step on all hosts together; of one host 500 to 40,000."""
 _OTHER_EVENTS = 80_000
 """In the pictures of all steps but the median and the worst, on all hosts together."""
 _MEMORY_PER_BYTE = 8
@@ -66,7 +66,7 @@ def run_hosts(
 
         others = _OTHER_EVENTS if detail is Detail.EVERY_STEP else 0
         drawing = Drawing(
-            min(max(_PICTURED_EVENTS // len(files), 500), 4_000),
+            min(max(_PICTURED_EVENTS // len(files), 500), 40_000),
             others // len(files),
         )
     sizes = [unpacked_size(file) for file in files]

@@ -1,10 +1,12 @@
 /** The drawn steps of a run: those at hand, those packed into the page, and those that only a server can draw. */
 import type { DrawnStep, PageData } from "./generated.js";
+import { unpack } from "./packed_steps.js";
 
 /** Asks a server for a step; null where nobody can be asked. */
 export type LoadStep = ((host: string, index: number) => Promise<DrawnStep>) | null;
 
 export class EveryStep {
+  private first: Promise<DrawnStep[]> | null = null;
   private packed: Promise<DrawnStep[]> | null = null;
   private readonly loaded: DrawnStep[] = [];
 
@@ -13,7 +15,8 @@ export class EveryStep {
   /** null where the page does not hold it and nobody can be asked. */
   async get(host: string, index: number): Promise<DrawnStep | null> {
     const wanted = (one: DrawnStep): boolean => one.host === host && one.index === index;
-    const known = this.run.drawn.find(wanted) ?? this.loaded.find(wanted);
+    this.first ??= unpack(this.run.drawn_packed);
+    const known = this.loaded.find(wanted) ?? (await this.first).find(wanted);
     if (known !== undefined) return known;
     this.packed ??= unpack(this.run.more);
     const found = (await this.packed).find(wanted);
@@ -31,12 +34,4 @@ export class EveryStep {
   get canLoad(): boolean {
     return this.load !== null;
   }
-}
-
-/** base64 of gzip of JSON; "" holds nothing. */
-export async function unpack(packed: string): Promise<DrawnStep[]> {
-  if (packed === "") return [];
-  const bytes = Uint8Array.from(atob(packed), (one) => one.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return await new Response(stream).json() as DrawnStep[];
 }

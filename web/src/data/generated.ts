@@ -491,49 +491,14 @@ export interface CallRow {
 }
 
 /**
- * One lane of a drawn step. role: "classes", "stream", "driver" or "thread";
- * device: "" on the host.
- *
- * around: calls that enclose the whole step. deeper: events nested too deep to be
- * drawn.
+ * Which step is drawn at once; its events are packed. which, index, span_ns: as
+ * DrawnStep has them.
  */
-export interface LaneInfo {
-  role: "classes" | "stream" | "driver" | "thread";
-  device: string;
-  name: string;
-  around: string[];
-  deeper: number;
-}
-
-/**
- * A step with its events; which: "median", "worst" or "other". index: of the step,
- * as in the report.
- *
- * at_ns: its start on the clock of the first host, None where the clocks are not
- * aligned.
- *
- * One row an event or block in every column. start, length, busy: ns, start from the
- * step's. kind: place in the page's classes. name: index into names, -1 of a block and
- * of classes. events: how many a block stands for; busy: how long they run.
- */
-export interface DrawnStep {
+export interface DrawnHead {
   host: string;
   which: "median" | "worst" | "other";
   index: number;
-  at_ns: number | null;
   span_ns: number;
-  lanes: LaneInfo[];
-  lane: number[];
-  depth: number[];
-  start: number[];
-  length: number[];
-  kind: number[];
-  name: number[];
-  names: string[];
-  threads_left_out: number;
-  block: number[];
-  block_events: number[];
-  block_busy: number[];
 }
 
 /**
@@ -648,8 +613,8 @@ export interface PlanLine {
  * One run. ops: as the report's, but more of them. hosts_left_out: of the steps
  * that are drawn at once.
  *
- * more: further steps; the page's data holds them packed, since few readers look at
- * them.
+ * more: further steps, which few readers look at. The page's data holds the events of
+ * all steps packed.
  */
 export interface PageData {
   report: Report;
@@ -658,7 +623,7 @@ export interface PageData {
   devices: DeviceRow[];
   pipelines: PipelineInfo[];
   calls: Columns<CallRow>;
-  drawn: DrawnStep[];
+  drawn: DrawnHead[];
   hosts_left_out: number;
   more: string;
   parts: Columns<PartRow>;
@@ -669,12 +634,62 @@ export interface PageData {
   copies: CopyRow[];
   metric_modules: Record<string, string>;
   facts: Record<string, string>;
+  drawn_packed: string;
   about: string[];
   plan: PlanLine[];
   plan_end: string;
   bar_note: string;
   step_shares: Record<string, number[]>;
   short_names: Record<string, string>;
+}
+
+/**
+ * One lane of a drawn step. role: "classes", "stream", "driver" or "thread";
+ * device: "" on the host.
+ *
+ * around: calls that enclose the whole step. deeper: events nested too deep to be
+ * drawn.
+ */
+export interface LaneInfo {
+  role: "classes" | "stream" | "driver" | "thread";
+  device: string;
+  name: string;
+  around: string[];
+  deeper: number;
+}
+
+/**
+ * A step with its events; which: "median", "worst" or "other". index: of the step,
+ * as in the report.
+ *
+ * at_ns: its start on the clock of the first host, None where the clocks are not
+ * aligned.
+ *
+ * One row an event or block in every column. start, length, busy: ns, start from the
+ * step's. kind: place in the page's classes. name: index into names, -1 of a block and
+ * of classes. events: how many a block stands for; busy: how long they run.
+ * launch: of what a device ran the row of the call that launched it, -1 where there is
+ * none.
+ */
+export interface DrawnStep {
+  host: string;
+  which: "median" | "worst" | "other";
+  index: number;
+  at_ns: number | null;
+  span_ns: number;
+  lanes: LaneInfo[];
+  lane: number[];
+  depth: number[];
+  start: number[];
+  length: number[];
+  kind: number[];
+  name: number[];
+  launch: number[];
+  names: string[];
+  threads_left_out: number;
+  block: number[];
+  block_events: number[];
+  block_busy: number[];
 }
 
 /**
@@ -704,7 +719,7 @@ export interface ComparedRuns {
   differences: string[];
 }
 
-export const FORMAT = 3;
+export const FORMAT = 4;
 
 /** Classes of time, in the order of their codes. */
 export const CLASSES = ["compute", "collective", "transfer", "compile", "input", "launch", "host", "idle"] as const;

@@ -80,8 +80,8 @@ export function ops(view: View): Section {
     onChoose: explain,
     signal: view.signal,
     columns: [
-      { id: "name", title: "Op or kernel", width: "minmax(120px, 4fr)", value: name, cell: (row) => h("span", { class: "named" }, swatch(CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer"), middle(name(row)), kernelOf(row) === "" ? null : h("span", { class: "dim small" }, middle(kernelOf(row), 12, 10))) },
-      { id: "kind", title: "Class", width: "80px", from: 1240, below: work, value: (row) => kind![row] ?? null, cell: work },
+      { id: "name", title: "Op or kernel", width: "minmax(120px, 4fr)", value: name, cell: (row) => h("span", { class: "named" }, swatch(CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer"), launched ? h("span", { class: "unseen" }, work(row)) : null, middle(name(row)), kernelOf(row) === "" ? null : h("span", { class: "dim small" }, middle(kernelOf(row), 12, 10))) },
+      { id: "kind", title: "Class", width: "80px", from: launched ? 1240 : 880, below: work, value: (row) => kind![row] ?? null, cell: work },
       { id: "share", title: "Share", about: "Of all device time", width: "96px", number: true, value: (row) => share[row]!, cell: (row) => meter(share[row]!, CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer") },
       { id: "time", title: "Per step", about: "Time per step and device", width: "76px", number: true, from: 400, below: (row) => duration(ms(row)), value: ms, cell: (row) => duration(ms(row)) },
       { id: "count", title: "Times", about: "Executions per step and device", width: "48px", number: true, from: 560, value: times, cell: (row) => count(Math.round(times(row) * 10) / 10) },

@@ -31,6 +31,7 @@ const SLACK_PX = 3;
 const MOST_ON_PATH = 40;
 const MOST_BESIDE = 8;
 const MOST_SUMS = 16;
+const MOST_ARROWS = 200;
 /** A found event is at least this part of the window. */
 const SEEN = 1 / 60;
 
@@ -143,7 +144,6 @@ export function timeline(view: View): TimelineSection {
     table,
   );
   listSteps();
-  use(first, null);
   const moment = momentOf(location.hash);
   if (moment !== null) {
     void choose(moment.host, moment.index).then(() => {
@@ -151,7 +151,7 @@ export function timeline(view: View): TimelineSection {
       stage.redraw();
       made.element.scrollIntoView({ block: "start" });
     });
-  } else if (late !== "") void choose("", state.index);
+  } else void choose(late === "" ? first.host : "", state.index);
   return {
     ...made,
     show: (host, index, kinds) => {
@@ -348,9 +348,15 @@ function eventTable(stage: Stage, signal: AbortSignal): HTMLElement {
   }).element;
 }
 
+/** Before the first step is unpacked. */
+const NOTHING: DrawnStep = {
+  host: "", which: "other", index: 0, at_ns: null, span_ns: 1, lanes: [], names: [], threads_left_out: 0,
+  lane: [], depth: [], start: [], length: [], kind: [], name: [], launch: [], block: [], block_events: [], block_busy: [],
+};
+
 /** The canvas with its window, its choice, and the words about what is chosen. */
 class Stage {
-  layout!: Layout;
+  layout = new Layout(NOTHING);
   zoom = new Zoom(1, 1);
   highlight: readonly Kind[] | null = null;
   /** Called when a key or another part of the page has changed what is highlighted. */
@@ -369,6 +375,8 @@ class Stage {
   private readonly tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
   private readonly cursor = h("div", { class: "cursor", hidden: true, "aria-hidden": "true" });
   private chosen: number | null = null;
+  /** From calls to what they launched, of the chosen event. */
+  private arrows: [number, number][] = [];
   private range: readonly [number, number] | null = null;
   private matches: Set<number> | null = null;
   /** The same, by start; and which of them is shown. */
@@ -411,6 +419,7 @@ class Stage {
     this.layout = new Layout(step, this.run.short_names);
     this.zoom = new Zoom(step.span_ns, Math.min(LEAST_NS, step.span_ns));
     this.chosen = null;
+    this.arrows = [];
     this.measure(0, 0);
     const tall = Math.min(this.layout.height + AXIS, TALLEST);
     this.scroller.style.height = `${tall}px`;
@@ -478,7 +487,9 @@ class Stage {
       if (top < view.scrollTop) view.scrollTop = top - ROW;
       if (top + ROW + AXIS > view.scrollTop + view.clientHeight) view.scrollTop = top + 2 * ROW + AXIS - view.clientHeight;
     }
-    replaceChildren(this.panel, ...eventWords(this, event, this.marked));
+    const launches = this.layout.launches(event);
+    this.arrows = launches.slice(0, MOST_ARROWS);
+    replaceChildren(this.panel, ...eventWords(this, event, this.marked, launches));
     this.redraw();
   }
 
@@ -506,7 +517,7 @@ class Stage {
     const context = this.canvas.getContext("2d");
     if (context === null) return;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    draw(context, { layout: this.layout, zoom: this.zoom, colours: palette(), width, height, scrolled: this.scroller.scrollTop, highlight: this.highlight, matches: this.matches, chosen: this.chosen, range: this.range, marks: marksOf(this.marked) });
+    draw(context, { layout: this.layout, zoom: this.zoom, colours: palette(), width, height, scrolled: this.scroller.scrollTop, highlight: this.highlight, matches: this.matches, chosen: this.chosen, arrows: this.arrows, range: this.range, marks: marksOf(this.marked) });
   }
 
   private get width(): number {
@@ -654,7 +665,7 @@ function sumTable(label: string, stage: Stage, sums: Sum[], whole: number, of: s
     sums.length > shown.length ? h("p", { class: "dim small" }, `${plural(sums.length - shown.length, "smaller one")} left out.`) : null);
 }
 
-function eventWords(stage: Stage, event: number, marked: Marked[]): (HTMLElement | null)[] {
+function eventWords(stage: Stage, event: number, marked: Marked[], launches: [call: number, launched: number][]): (HTMLElement | null)[] {
   const { layout } = stage;
   const { step } = layout;
   const others = step.lanes[step.lane[event]!]!.role === "classes" ? [] : beside(layout, event).slice(0, MOST_BESIDE);
@@ -672,10 +683,26 @@ function eventWords(stage: Stage, event: number, marked: Marked[]): (HTMLElement
       fact("start", `${duration(step.start[event]! / 1e6)} into the step`),
       block === null ? null : fact("busy", `${duration(block.busy / 1e6)} of that`),
       ...(lane.role === "classes" ? marked.filter((one) => one.kinds.some((claimed) => claimed === kind)).map((one) => h("div", null, h("dt", null, `finding ${one.number}`), h("dd", null, h("a", { href: `#finding=${encodeURIComponent(one.id)}` }, one.title)))) : []),
+      launchWords(stage, event, launches),
       lane.around.length === 0 ? null : fact("inside", lane.around.join(" › "))),
     lane.role === "stream" && block === null ? kernels(stage, name) : null,
     others.length === 0 ? null : sumTable("Runs beside it", stage, others, length, "Where"),
   ];
+}
+
+/** The other end of the arrows, by a button. */
+function launchWords(stage: Stage, event: number, launches: [call: number, launched: number][]): HTMLElement | null {
+  const [first] = launches;
+  if (first === undefined) return null;
+  const [call, launched] = first;
+  const { start, length } = stage.layout.step;
+  const isLaunched = launched === event;
+  const other = isLaunched ? call : launched;
+  const later = start[launched]! - start[call]! - length[call]!;
+  const when = later < 0 ? "begins before that call is over" : `begins ${duration(later / 1e6)} after that call`;
+  const words = isLaunched ? when : `${launches.length > 1 ? `and ${plural(launches.length - 1, "more", "more")}; the first ` : ""}${when}`;
+  return h("div", null, h("dt", null, isLaunched ? "launched by" : "launches"),
+    h("dd", null, h("button", { type: "button", class: "quiet name", on: { click: () => { stage.choose(other, true); } } }, stage.layout.name(other).slice(0, 120)), ` ${words}`));
 }
 
 /** What the device runs for an op of this name and how it is launched; null where the table of ops tells no more than the name. */

@@ -153,6 +153,7 @@ export function withPath(step: DrawnStep, path: Link[]): DrawnStep {
     length: [...path.map((link) => link.end - link.start), ...step.length],
     kind: [...path.map((link) => KINDS.indexOf(link.kind)), ...step.kind],
     name: [...path.map((link) => nameOf(link.name)), ...step.name],
+    launch: [...path.map(() => -1), ...step.launch.map((row) => (row < 0 ? -1 : row + count))],
     block: step.block.map((row) => row + count),
   };
 }

@@ -28,6 +28,8 @@ export interface Scene {
   chosen: number | null;
   /** The chosen stretch of time, ns. */
   range: readonly [number, number] | null;
+  /** From calls to what they launched. */
+  arrows: [call: number, launched: number][];
   /** Numbers of the findings about a class of time. */
   marks: Map<Kind, string>;
 }
@@ -57,8 +59,32 @@ export function draw(context: CanvasRenderingContext2D, scene: Scene): void {
     const y = AXIS + row.top - scrolled;
     if (y < height && y + ROW > AXIS) drawRow(context, scene, row, y);
   }
+  arrows(context, scene);
   context.restore();
   axis(context, scene, ticks);
+}
+
+const HEAD_PX = 5;
+
+/** From where a call ends to where what it launched begins. */
+function arrows(context: CanvasRenderingContext2D, { layout, zoom, width, scrolled, colours, arrows: pairs }: Scene): void {
+  const { start, length } = layout.step;
+  const x = (time: number): number => ((time - zoom.from) / zoom.width) * width;
+  const y = (event: number): number => AXIS + (layout.rows[layout.rowOf(event)]?.top ?? 0) - scrolled + ROW / 2;
+  context.strokeStyle = context.fillStyle = colours.text;
+  context.lineWidth = 1;
+  for (const [call, launched] of pairs) {
+    const [fromX, fromY, toX, toY] = [x(start[call]! + length[call]!), y(call), x(start[launched]!), y(launched)];
+    const angle = Math.atan2(toY - fromY, toX - fromX);
+    context.beginPath();
+    context.moveTo(fromX, fromY);
+    context.lineTo(toX, toY);
+    context.stroke();
+    context.beginPath();
+    context.moveTo(toX, toY);
+    for (const side of [-0.4, 0.4]) context.lineTo(toX - HEAD_PX * 1.6 * Math.cos(angle + side), toY - HEAD_PX * 1.6 * Math.sin(angle + side));
+    context.fill();
+  }
 }
 
 function drawRow(context: CanvasRenderingContext2D, scene: Scene, row: { lane: number; from: number; to: number }, y: number): void {
@@ -87,7 +113,7 @@ function drawRow(context: CanvasRenderingContext2D, scene: Scene, row: { lane: n
       context.fillStyle = colours.text;
       context.fillRect(left, y + ROW - 1, end - left - gap, MARK);
     }
-    if (end - left >= LEAST_TEXT) label(context, printable(layout.name(event)) + (mark === undefined ? "" : `, finding ${mark.replaceAll(" ", ", ")}`), left, end, y, faded || block !== null || layout.isHolder(event) ? colours.text : inkOn(colours.kinds[kind]), faded);
+    if (end - left >= LEAST_TEXT) label(context, printable(layout.name(event)), mark === undefined ? "" : `, finding ${mark.replaceAll(" ", ", ")}`, left, end, y, faded || block !== null || layout.isHolder(event) ? colours.text : inkOn(colours.kinds[kind]), faded);
     if (event === scene.chosen) {
       context.strokeStyle = colours.text;
       context.lineWidth = 2;
@@ -96,10 +122,11 @@ function drawRow(context: CanvasRenderingContext2D, scene: Scene, row: { lane: n
   }
 }
 
-function label(context: CanvasRenderingContext2D, text: string, left: number, end: number, y: number, ink: string, faded: boolean): void {
+/** more: said behind the text where it fits. */
+function label(context: CanvasRenderingContext2D, text: string, more: string, left: number, end: number, y: number, ink: string, faded: boolean): void {
   const fits = Math.max(Math.floor((end - left - 8) / 5.4), 0);
   if (fits < 3) return;
-  const short = text.length > fits ? cut(text, fits) : text;
+  const short = text.length + more.length <= fits ? text + more : cut(text, fits);
   context.globalAlpha = faded ? 0.5 : 1;
   context.fillStyle = ink;
   context.fillText(short, left + 4, y + ROW / 2 + 0.5, end - left - 6);
@@ -108,6 +135,7 @@ function label(context: CanvasRenderingContext2D, text: string, left: number, en
 
 /** In the middle: names that begin alike differ at their ends. */
 function cut(text: string, most: number): string {
+  if (text.length <= most) return text;
   return `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(-Math.floor(most / 2))}`;
 }
 

@@ -13,7 +13,7 @@ const SHOWN = new Set<LaneInfo["role"]>(["classes", "stream", "driver"]);
 export function together(steps: DrawnStep[], late: string): Together {
   const known = steps.every((one) => one.at_ns !== null);
   const first = known ? Math.min(...steps.map((one) => one.at_ns ?? 0)) : 0;
-  const made: DrawnStep = { ...steps[0]!, host: "", lanes: [], lane: [], depth: [], start: [], length: [], kind: [], name: [], names: [], block: [], block_events: [], block_busy: [], span_ns: 0, threads_left_out: 0 };
+  const made: DrawnStep = { ...steps[0]!, host: "", lanes: [], lane: [], depth: [], start: [], length: [], kind: [], name: [], launch: [], names: [], block: [], block_events: [], block_busy: [], span_ns: 0, threads_left_out: 0 };
   const hosts: number[] = [];
   steps.forEach((step, place) => {
     const shift = known ? (step.at_ns ?? 0) - first : 0;
@@ -31,6 +31,7 @@ export function together(steps: DrawnStep[], late: string): Together {
       made.kind.push(step.kind[row]!);
       made.name.push(step.name[row]! < 0 ? -1 : step.name[row]! + names);
     });
+    for (const row of rows.keys()) made.launch.push(rows.get(step.launch[row]!) ?? -1);
     step.block.forEach((row, at) => {
       const moved = rows.get(row);
       if (moved === undefined) return;

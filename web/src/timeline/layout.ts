@@ -90,6 +90,16 @@ export class Layout {
     return this.step.lanes[this.step.lane[event]!]!.role === "classes" ? this.kind(event) : `${(block?.events ?? 1).toLocaleString("en-US")} more`;
   }
 
+  /** From the calls of the host to what they launched on a device: the one that launched this event, or all that it or a call inside of it launched. */
+  launches(event: number): [call: number, launched: number][] {
+    const { lane, launch, start, length } = this.step;
+    const call = launch[event] ?? -1;
+    if (call >= 0) return [[call, event]];
+    const end = start[event]! + length[event]!;
+    const isInside = (one: number): boolean => one >= 0 && lane[one] === lane[event] && start[one]! >= start[event]! && start[one]! + length[one]! <= end;
+    return launch.flatMap<[number, number]>((one, launched) => (isInside(one) ? [[one, launched]] : [])).sort((a, b) => start[a[1]]! - start[b[1]]!);
+  }
+
   /** The first event of a row that ends after a time. */
   firstAfter(row: Row, time: number): number {
     let [low, high] = [row.from, row.to];

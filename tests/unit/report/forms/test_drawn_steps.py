@@ -142,8 +142,8 @@ def test_python_inside_a_known_call_belongs_to_it() -> None:
 def test_more_events_than_can_be_drawn_become_blocks_that_keep_their_number_and_time() -> (
     None
 ):
-    builder = trace().step(0, 100_000)
-    kernels = 30_000
+    builder = trace().step(0, 300_000)
+    kernels = 100_000
     builder.busy(
         "GPU:0", *((3 * index, 3 * index + 2) for index in range(kernels)), name="tiny"
     )
@@ -152,10 +152,33 @@ def test_more_events_than_can_be_drawn_become_blocks_that_keep_their_number_and_
 
     mine = step.lane == stream
 
-    assert len(step.start) <= 4_000
+    assert len(step.start) <= 40_000
     assert step.events[mine].sum() == kernels
     assert step.busy[mine].sum() == kernels * 2_000
     assert (step.busy <= step.length).all()
+
+
+def test_no_event_is_left_out_of_the_median_and_the_worst_step() -> None:
+    """So that every zoom shows each: 10,000 kernels of 2 µs."""
+    builder = trace().step(0, 100_000)
+    builder.busy("GPU:0", *((3 * at, 3 * at + 2) for at in range(10_000)), name="tiny")
+    (step,) = page_of(builder).drawn
+    stream = [one.role for one in step.lanes].index("stream")
+
+    assert int((step.lane == stream).sum()) == 10_000
+    assert set(step.events.tolist()) == {1}
+
+
+def test_a_kernel_is_tied_to_the_call_that_launched_it() -> None:
+    """Each step launches its kernel from 41 to 45 µs."""
+    for step in page_of(three_steps()).drawn:
+        stream = [one.role for one in step.lanes].index("stream")
+        (kernel,) = (step.lane == stream).nonzero()[0]
+        call = step.launch[kernel]
+
+        assert step.names[step.name[call]] == "cuLaunchKernel"
+        assert (step.start[call], step.length[call]) == (41_000, 4_000)
+        assert (step.launch >= 0).sum() == 1
 
 
 def test_deep_stacks_are_cut_and_counted() -> None:
