@@ -50,6 +50,8 @@ CLASS_OF = {
             "recurrent-layer-ops",
             "launch-gaps-between-kernels",
             "unrolled-loop",
+            "loop-run-by-host",
+            "graphs-updated-each-step",
             "scatter-loop",
         ),
         "tiny ops",

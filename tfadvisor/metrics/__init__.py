@@ -29,6 +29,7 @@ from tfadvisor.metrics import (
     signals,  # noqa: F401
     step_time,  # noqa: F401
     stragglers,  # noqa: F401
+    xla_runs,  # noqa: F401
 )
 from tfadvisor.metrics.collectives import ring_bytes
 from tfadvisor.metrics.registry import (

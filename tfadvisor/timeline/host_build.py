@@ -37,6 +37,7 @@ from tfadvisor.timeline.host.loop_frames import loop_frames
 from tfadvisor.timeline.host.outside_steps import outside_steps
 from tfadvisor.timeline.host.thread_layout import without_threads
 from tfadvisor.timeline.host.threads import Threads, host_threads
+from tfadvisor.timeline.host.xla_runs import xla_runs
 from tfadvisor.timeline.host_timeline import (
     HostEvidence,
     HostTimeline,
@@ -376,6 +377,7 @@ def _explain(
         memory=device_memory(trace, threads),
         libraries=libraries(threads.names),
         dispatched=dispatch_lines(threads, steps),
+        xla=xla_runs(threads, steps),
         outside=outside_steps(
             threads,
             placed.steps,

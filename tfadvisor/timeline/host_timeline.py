@@ -26,6 +26,7 @@ from tfadvisor.timeline.host.input_pipeline import InputPipeline
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.host.outside_steps import OutsideSteps
 from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.host.xla_runs import XlaRuns
 from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import (
@@ -87,6 +88,8 @@ class HostEvidence(msgspec.Struct, frozen=True):
     """Which libraries the program is written with, as far as names prove it."""
     dispatched: tuple[Dispatched, ...]
     """What each function of the program dispatches; empty without a Python tracer."""
+    xla: XlaRuns
+    """What XLA's runtime does on the host while a program runs there."""
     outside: OutsideSteps | None
     """What lies in no step; None where all work of the devices lies in one."""
     pictures: tuple[StepPicture, ...]

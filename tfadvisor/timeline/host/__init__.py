@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tfadvisor.timeline.host.input_pipeline import InputPipeline, InputStage
     from tfadvisor.timeline.host.loop_frames import FrameShare
     from tfadvisor.timeline.host.outside_steps import OutsideSteps
+    from tfadvisor.timeline.host.xla_runs import XlaRuns
 else:
     from tfadvisor.face import face
 
@@ -27,6 +28,7 @@ else:
             "InputPipeline": "input_pipeline",
             "InputStage": "input_pipeline",
             "OutsideSteps": "outside_steps",
+            "XlaRuns": "xla_runs",
             "count_events": "event_counts",
         },
     )
@@ -41,5 +43,6 @@ __all__ = [
     "InputPipeline",
     "InputStage",
     "OutsideSteps",
+    "XlaRuns",
     "count_events",
 ]

@@ -86,11 +86,12 @@ def calls_of_modules(threads: Threads) -> Mapping[str, Int64Array]:
     bounds = np.searchsorted(module[order], np.arange(len(modules) + 1)).tolist()
     for name, lo, hi in zip(modules, bounds, bounds[1:], strict=False):
         mine = positions[order[lo:hi]]
-        threads.called[name] = _outermost_of_threads(threads, mine)
+        threads.called[name] = outermost_of_threads(threads, mine)
     return threads.called
 
 
-def _outermost_of_threads(threads: Threads, calls: Int64Array) -> Int64Array:
+def outermost_of_threads(threads: Threads, calls: Int64Array) -> Int64Array:
+    """Those of the positions that lie in no other one of their thread, by time."""
     thread = threads.thread_of(calls)
     found = [outermost(threads, calls[thread == index]) for index in distinct(thread)]
     joined = np.concatenate(found) if found else calls

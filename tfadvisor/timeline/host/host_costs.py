@@ -20,6 +20,7 @@ from tfadvisor.timeline.host.dispatches import (
 from tfadvisor.timeline.host.driver import waits_for_threads
 from tfadvisor.timeline.host.input_pipeline import crowded_by_pipeline
 from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.host.xla_runs import turns_of_loops, updates_of_graphs
 from tfadvisor.timeline.intervals import (
     EMPTY,
     BoolArray,
@@ -347,6 +348,10 @@ class HostCost(Enum):
     """No device works, and the driving thread dispatches ops one by one, other than to
     build a pipeline.
     """
+    LOOP_TURNS = "loop_turns"
+    """No device works, and the host runs a compiled program's loop turn by turn."""
+    GRAPH_UPDATES = "graph_updates"
+    """No device works, and the host writes buffers' addresses into CUDA graphs."""
     HANDING = "handing"
     """No device works, and the driving thread makes arrays of a device out of arrays of
     the host.
@@ -431,6 +436,8 @@ def host_costs(
         HostCost.STEP_PYTHON: alone(activity.step_python, TimeClass.HOST),
         HostCost.BATCH_PYTHON: alone(activity.batch_python, TimeClass.INPUT),
         HostCost.EAGER: alone(difference(eager, building), TimeClass.LAUNCH),
+        HostCost.LOOP_TURNS: alone(turns_of_loops(threads), TimeClass.LAUNCH),
+        HostCost.GRAPH_UPDATES: alone(updates_of_graphs(threads), TimeClass.LAUNCH),
         HostCost.HANDING: alone(handing_time(threads, steps.thread), TimeClass.LAUNCH),
         HostCost.CROWDED_LAUNCH: alone(
             crowded_by_pipeline(threads, pipeline),

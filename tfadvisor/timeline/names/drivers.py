@@ -4,6 +4,7 @@ threads: one record a driver.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 import msgspec
@@ -86,6 +87,30 @@ def blocks_on_memory(name: str) -> bool:
 def finds_buffers(name: str) -> bool:
     """Whether XLA finds memory for a program's buffers."""
     return name == "Build buffer allocations"
+
+
+_LOOP = re.compile(r"\Awhile(?:\.\d+)*\Z")
+_TURN = re.compile(r"\A\[iter=\d+\]\Z")
+
+
+def is_loop(name: str) -> bool:
+    """Whether XLA's runtime runs a while loop of a program here, by its HLO name."""
+    return _LOOP.match(name) is not None
+
+
+def is_turn(name: str) -> bool:
+    """Whether it runs one turn of such a loop."""
+    return _TURN.match(name) is not None
+
+
+def copies_to_host(name: str) -> bool:
+    """Whether a copy from a device to the host is started."""
+    return name == "MemcpyD2H"
+
+
+def updates_graph(name: str) -> bool:
+    """Whether XLA writes buffers' addresses into a CUDA graph that it has."""
+    return name == "command_buffer::update"
 
 
 def waits_somewhere(name: str) -> bool:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
         DeviceSummary,
         OpTable,
     )
-    from tfadvisor.timeline.summary.host_summary import HostSummary
+    from tfadvisor.timeline.summary.host_summary import HostSummary, ProgramSummary
     from tfadvisor.timeline.summary.hot_ops import CalmOps, HotOp, HotOps
     from tfadvisor.timeline.summary.main_program import ProgramPatterns
     from tfadvisor.timeline.summary.program_products import ProgramProducts
@@ -30,6 +30,7 @@ else:
             "OpTable": "device",
             "ProgramPatterns": "main_program",
             "ProgramProducts": "program_products",
+            "ProgramSummary": "host_summary",
             "TINY_PS": "device",
         },
     )
@@ -45,4 +46,5 @@ __all__ = [
     "OpTable",
     "ProgramPatterns",
     "ProgramProducts",
+    "ProgramSummary",
 ]

@@ -16,7 +16,13 @@ from tfadvisor.timeline.intervals import Int64Array, Intervals, union_of
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.sketches import FEWEST_KEPT
 from tfadvisor.timeline.summary.device import DeviceSummary, sharing, summarize_device
-from tfadvisor.timeline.summary.hot_ops import CalmOps, HotOps, calm_ops, hot_ops
+from tfadvisor.timeline.summary.hot_ops import (
+    CalmOps,
+    HotOps,
+    calm_ops,
+    hot_ops,
+    hottest_program,
+)
 from tfadvisor.timeline.timeline_parts import Device, Steps
 from tfadvisor.vocabulary import DeviceKind
 
@@ -71,6 +77,16 @@ class ProgramSummary(msgspec.Struct, frozen=True):
     """
     one_op_lines: Mapping[str, tuple[tuple[str, int], ...]] = {}
     """Files and lines of programs of hardly more than one op, by module."""
+    loop_line: tuple[str, int] = ("", 0)
+    """Of the loop that the host runs turn by turn; ("", 0) for unknown."""
+    kept_arguments: int = 0
+    """Arrays of floats that its hottest program returns changed and that are not
+    donated.
+    """
+    copies: tuple[str, str, int, int] = ("", "", 0, 0)
+    """(operation, file, line, how many) of the one of which that program holds most
+    kernels.
+    """
 
 
 class HostSummary(HostBreakdown, frozen=True):
@@ -199,6 +215,7 @@ def _program(
         _products(one, host),
         _looked_up(one, host),
         _one_op_lines(one, host),
+        *_of_hottest(one, host),
     )
 
 
@@ -222,6 +239,25 @@ def _one_op_lines(
     )  # small traces need none
 
     return lines_of_one_op_programs(device.ops, host.programs)
+
+
+def _of_hottest(
+    device: DeviceSummary, host: HostTimeline
+) -> tuple[tuple[str, int], int, tuple[str, str, int, int]]:
+    """The last three of a ProgramSummary. They are asked for only where graphs or loops
+    may hold a step up.
+    """
+    program = hottest_program(device.ops, host.programs)
+    xla = host.evidence.xla
+    if program is None or not (xla.turns or xla.updates):
+        return ("", 0), 0, ("", "", 0, 0)
+    from tfadvisor.timeline.summary.main_program import (
+        kept_arguments,
+        line_of,
+        most_copies,
+    )  # small traces need none
+
+    return line_of(program, xla.loop), kept_arguments(program), most_copies(program)
 
 
 def _looked_up(device: DeviceSummary, host: HostTimeline) -> tuple[LookedUpTable, ...]:

@@ -4,6 +4,7 @@ its text for the page.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -11,7 +12,13 @@ from typing import Any
 import msgspec
 
 from tfadvisor.errors import TraceError
-from tfadvisor.program import Module, Modules, ProgramMemory, program_memory
+from tfadvisor.program import (
+    Module,
+    Modules,
+    ProgramMemory,
+    location_of,
+    program_memory,
+)
 from tfadvisor.program.attributes import equal_partitions
 from tfadvisor.program.exchanges import (
     asked_for,
@@ -22,6 +29,7 @@ from tfadvisor.program.exchanges import (
 from tfadvisor.program.flow import Users
 from tfadvisor.program.hlo_text import Shown, shown
 from tfadvisor.program.looked_up import LookedUpTable, looked_up_tables
+from tfadvisor.program.parameters import arguments
 from tfadvisor.program.patterns import unfused_attention
 from tfadvisor.timeline.program_ops import find_instruction
 from tfadvisor.timeline.summary.device import OpTable
@@ -46,6 +54,62 @@ class ProgramPatterns(msgspec.Struct, frozen=True):
     equal_partitions: int
     """How many devices compute the same in it; 1 where each may compute something else.
     """
+
+
+def line_of(program: Module, instruction: str) -> tuple[str, int]:
+    """(file without its folder, line) of an instruction; ("", 0) where the program has
+    none of this name, or does not tell.
+    """
+    try:
+        found = find_instruction(program, instruction) if instruction else None
+        place = location_of(found) if found is not None else None
+    except TraceError:
+        return "", 0
+    return (place.file.rpartition("/")[2], place.line) if place else ("", 0)
+
+
+_PRODUCTS = ("dot_general", "conv_general_dilated")
+"""End the paths of what a model computes with its weights: an optimizer has none."""
+_KERNELS = frozenset(("fusion", "custom-call", "dot", "convolution"))
+_MOST_READ = 20_000
+"""Instructions of an entry computation: of more nobody asks."""
+_OF_A_PATH = 2
+"""Parts that are shown, of those that are names and no transformations."""
+
+
+def most_copies(program: Module) -> tuple[str, str, int, int]:
+    """(the end of its path, file without its folder, line, how many) of the product
+    or convolution that most kernels of the entry computation are; ("", "", 0, 0) where
+    it tells of none.
+    """
+    try:
+        places = Counter(
+            (place.op_name, place.file, place.line)
+            for instruction in program.entry.instructions[:_MOST_READ]
+            if instruction.opcode in _KERNELS
+            and (place := location_of(instruction)) is not None
+            and place.op_name.endswith(_PRODUCTS)
+        )
+    except TraceError:
+        return "", "", 0, 0
+    if not places:
+        return "", "", 0, 0
+    (path, file, line), count = places.most_common(1)[0]
+    parts = [part for part in path.split("/") if part.isidentifier()]
+    return "/".join(parts[-_OF_A_PATH:]), file.rpartition("/")[2], line, count
+
+
+def kept_arguments(program: Module) -> int:
+    """How many arrays of floats come back changed, as far as types tell, in other
+    memory than they were given in: they are not donated.
+    """
+    try:
+        return sum(
+            argument.shape.is_floating and argument.returned and not argument.donated
+            for argument in arguments(program)
+        )
+    except TraceError:
+        return 0
 
 
 def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | None:
