@@ -304,7 +304,7 @@ def test_a_program_that_records_itself_comes_first(place: Place) -> None:
         """
     )
 
-    code, out, _ = place.run("--", sys.executable, program)
+    code, out, _ = place.run("--steps", 5, "--", sys.executable, program)
 
     assert code == 0
     assert "its own is back: True" in out

@@ -223,19 +223,22 @@ class Recorder:
             if self.way.given:
                 return {"error": _OWN_PROFILER}
 
-            begun, before = time.time(), reading()
-            session = self.called(framework, tracer.starting(order))
-            written = {"begun": begun, **self.open_for(seconds, tracer)}
-            # Meanwhile: on a machine that others load it takes half a second, in which
-            # a million events may come.
-            after: dict[str, Any] = {}
-            is_read = threading.Event()
+            begun, before, after = time.time(), reading(), {}
+            closes, is_read = threading.Event(), threading.Event()
 
             def read() -> None:
+                closes.wait()
                 after.update(reading())
                 is_read.set()
 
+            # Meanwhile: on a machine that others load it takes half a second, in which
+            # a million events may come. A program that ends starts no thread any more.
             start_new_thread(read, ())
+            try:
+                session = self.called(framework, tracer.starting(order))
+                written = {"begun": begun, **self.open_for(seconds, tracer)}
+            finally:
+                closes.set()
             written["closed"] = time.time()
             self.stop(framework, tracer, session, file)
             written.update(file=os.path.basename(file), stopped=time.time())
