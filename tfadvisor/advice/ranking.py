@@ -274,7 +274,7 @@ def severity(
     if one.is_capped:
         most = Severity.LOW if rule.at_most is None else rule.at_most.severity
         reached = _lower(reached, most)
-    if rule.is_likely or rule.is_preview:
+    if rule.is_likely or rule.is_preview or one.is_of_one_step:
         reached = _lower(reached, Severity.LOW)
     if rule.proof == "documented":
         reached = _lower(reached, Severity.MEDIUM)

@@ -48,6 +48,7 @@ from tfadvisor.timeline.names.program_calls import workload_of
 from tfadvisor.timeline.timeline_parts import Device, Steps
 from tfadvisor.timeline.windows import in_counted_steps
 from tfadvisor.trace.columns import HostTrace, session_start_ns
+from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 if TYPE_CHECKING:
@@ -239,6 +240,7 @@ def capture_of(
         if device.kind is not DeviceKind.CPU and not len(device.ops)
     ]
     on_cores = [device for device in devices if device.kind is DeviceKind.CPU]
+    active = [device for device in devices if device.is_active]
     return Capture(
         framework=framework,
         framework_version=version,
@@ -258,9 +260,7 @@ def capture_of(
         on_windows=names_of_windows([thread.name for thread in threads.threads]),
         unrecorded=unrecorded,
         events=recorded_events(threads, steps),
-        fragment=fragment_of(
-            threads, steps, [device for device in devices if device.is_active]
-        ),
+        fragment=fragment_of(threads, steps, active) or no_round(steps),
         workload=workload_of(called_functions(threads)),
         between_slices=any(map(is_between_slices, trace.names.name)),
         graphs_off=any(name.startswith(GRAPHS_OFF) for name in threads.names),
@@ -322,6 +322,28 @@ def fragment_of(
     ):
         return ""
     return f"each reads {reads:,} variables and multiplies none of them"
+
+
+_FEWEST_ALIKE = 3
+"""Steps that are a rhythm of their own, whatever a round of the loop takes."""
+_ALIKE = 0.2
+"""By which share of a round another may differ."""
+
+
+def no_round(steps: Steps) -> str:
+    """One or two steps that take longer or shorter than a round of the program's loop
+    did while nothing was recorded.
+    """
+    lengths = (steps.ends - steps.starts)[steps.steady()]
+    if not steps.round_ms or not 0 < len(lengths) < _FEWEST_ALIKE:
+        return ""
+    step_ms = float(np.median(lengths)) / PS_PER_MS
+    if abs(step_ms - steps.round_ms) <= _ALIKE * steps.round_ms:
+        return ""
+    return (
+        f"one takes {step_ms:.3g} ms, and a round of its loop took "
+        f"{steps.round_ms:.3g} ms while nothing was recorded"
+    )
 
 
 def window_of(trace: HostTrace) -> tuple[int, int]:

@@ -59,6 +59,10 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
     confidence: float
     thread: int
     about: str
+    round_ms: float = 0.0
+    """Of the program's loop while nothing was recorded, where the steps were inferred;
+    0 for unknown.
+    """
 
     WHERE_THE_DEVICE_RAN: ClassVar[str] = WHERE_THE_DEVICE_RAN
     """Suffix of `about` for steps that were shifted to the time the device ran them."""

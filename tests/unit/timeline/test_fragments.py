@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from support.trace_builder import TraceBuilder, trace
+
+from tfadvisor.timeline.host_timeline import no_round
+from tfadvisor.timeline.timeline_parts import StepKind, Steps, StepSource
+from tfadvisor.units import PS_PER_MS
 
 
 def step(
@@ -33,7 +38,7 @@ def test_the_verdict_says_so() -> None:
 
     assert (verdict.bottleneck, verdict.healthy) == ("unknown", False)
     assert verdict.summary.startswith(
-        "The steps are fragments: each reads 393 variables"
+        "The steps of the trace are not the program's: each reads 393 variables"
     )
 
 
@@ -55,3 +60,30 @@ def test_the_verdict_says_so() -> None:
 )
 def test_whole_steps_are_none(builder: TraceBuilder) -> None:
     assert builder.timeline().capture.fragment == ""
+
+
+@pytest.mark.parametrize(
+    ("steps", "round_ms", "said"),
+    [
+        ([23.9], 6.34, "one takes 23.9 ms, and a round of its loop took 6.34 ms while"),
+        ([5.0], 6.34, "one takes 5 ms, and a round of its loop took 6.34 ms while"),
+        ([7.6], 6.34, ""),
+        ([23.9], 0.0, ""),
+        ([23.9, 23.9, 23.9], 6.34, ""),
+    ],
+    ids=["longer", "shorter", "within a fifth", "never counted", "a rhythm of its own"],
+)
+def test_a_step_is_as_long_as_a_round_of_the_loop(
+    steps: list[float], round_ms: float, said: str
+) -> None:
+    ends = np.cumsum([int(length * PS_PER_MS) for length in steps])
+    starts = np.append(0, ends[:-1])
+    names, kinds = ("step",) * len(steps), (StepKind.STEADY,) * len(steps)
+    found = Steps(
+        starts, ends, ends, names, kinds, StepSource.MODULE, 0.7, 0, "", round_ms
+    )
+
+    words = no_round(found)
+
+    assert words.startswith(said)
+    assert bool(words) == bool(said)

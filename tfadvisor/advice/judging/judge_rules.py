@@ -100,16 +100,18 @@ def judge(rule: Rule, metrics: Metrics) -> Judged | NotApplicable | None:
     fitted = fit_flags(fixes, _fact(metrics, _FRAMEWORK), version)
 
     caveat = _caveat(rule, metrics)
+    is_sure = not caveat or _holds_all_the_same(rule, metrics)
     return Judged(
         rule=rule,
         takes=_takes(rule, metrics),
         own=saving,
         claims=classes_of(rule),
-        is_sure=not caveat or _holds_all_the_same(rule, metrics),
+        is_sure=is_sure,
         caveat=caveat,
         fixes=fitted.fixes,
         left_out=fitted.left_out,
         is_capped=_is_capped(rule, metrics) or _waits_for_launches(rule, metrics),
+        is_of_one_step=not is_sure and metrics.value("steps_counted") == 1,
     )
 
 
@@ -220,11 +222,11 @@ def _caveat(rule: Rule, metrics: Metrics) -> str:
 
 
 def _about_steps(metrics: Metrics) -> str:
-    """Steps that are fragments, were guessed badly, or are too few."""
+    """Steps that are not the program's, were guessed badly, or are too few."""
     if fragment := _fragment(metrics):
         return (
-            f"The steps are fragments ({fragment}): these shares are of the part that "
-            "was recorded."
+            f"The steps of the trace are not the program's ({fragment}): these shares "
+            "are of what was recorded."
         )
     if is_guessed(metrics):
         return (

@@ -36,6 +36,10 @@ class Judged(msgspec.Struct, frozen=True):
     """What is said of fixes that this version does not take."""
     is_capped: bool = False
     """Whether its severity is bounded in this run: by the rule, else to low."""
+    is_of_one_step: bool = False
+    """Whether it stands on a single step, and others may differ: its severity is low
+    then.
+    """
     correction: float = 1.0
     """So much of what the trace shows of it is there while nothing records; `takes` and
     `own` have it already.

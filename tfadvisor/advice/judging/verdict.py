@@ -110,9 +110,7 @@ _SENTENCES = {
         "The GPU's work was not recorded, although {proof}: the trace cannot show "
         "where the step goes.{remedy}"
     ),
-    Kind.FRAGMENTS: (
-        "The steps are fragments: {fragment}. What takes the rest was not recorded."
-    ),
+    Kind.FRAGMENTS: ("The steps of the trace are not the program's: {fragment}."),
     Kind.TOO_LITTLE_WORK: (
         "The devices work for {rest} of this trace, too little to show what slows them "
         "down."

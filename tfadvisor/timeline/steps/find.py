@@ -92,19 +92,13 @@ def find_steps(
         return _as_marked(marked, threads)
     driver = driving_thread(threads)
     launching = cache(partial(calls_with_device_work, trace, threads, devices))
-    guess = inferred_steps(
-        trace,
-        threads,
-        devices,
-        driver,
-        launching,
-        samples.round_ms if samples is not None else 0.0,
-    )
+    round_ms = samples.round_ms if samples is not None else 0.0
+    guess = inferred_steps(trace, threads, devices, driver, launching, round_ms)
     if guess is not None:
         names = tuple(f"step {index}" for index in range(len(guess.starts)))
         thread = guess.thread if guess.thread >= 0 else driver
         periods = guess.starts, np.append(guess.starts[1:], guess.ends[-1:]), guess.ends
-        return _periods(
+        found = _periods(
             *periods,
             names,
             guess.source,
@@ -112,9 +106,10 @@ def find_steps(
             thread,
             guess.about,
         )
+        return replace(found, round_ms=round_ms)
     calls = launching()
     if _are_few(calls):
-        return _few_steps(calls)
+        return replace(_few_steps(calls), round_ms=round_ms)
     drawn = drawn_steps(trace)
     if drawn is not None:
         return _as_marked(drawn, threads)

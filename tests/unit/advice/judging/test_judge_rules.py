@@ -458,7 +458,9 @@ def test_of_a_fragment_of_a_step_nothing_is_promised() -> None:
     assert (whole.own.high, whole.is_sure) == (0.5, True)
     assert (part.own, part.takes, part.is_sure) == (NO_SAVING, 0.5, False)
     assert (written.severity, written.saving) == (Severity.INFO, None)
-    assert part.caveat.startswith("The steps are fragments (each reads 393 variables")
+    assert part.caveat.startswith(
+        "The steps of the trace are not the program's (each reads"
+    )
 
 
 @pytest.mark.parametrize(
@@ -513,3 +515,15 @@ def test_another_precision_is_minor_where_kernels_wait_for_launches(
 
     assert isinstance(found, Finding)
     assert found.severity.value == severity
+
+
+@pytest.mark.parametrize(
+    ("steps", "reached"), [(1, Severity.LOW), (3, Severity.CRITICAL)]
+)
+def test_what_a_single_step_shows_of_the_host_is_low(
+    steps: int, reached: Severity
+) -> None:
+    """Half of that step: other steps may not wait at all."""
+    seen = {"input_bound_fraction": 0.5, "host_fraction": 0.5, "steps_counted": steps}
+
+    assert found(saving(0.5, 1.0), FACTS, **seen).severity is reached
