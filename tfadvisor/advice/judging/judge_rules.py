@@ -111,8 +111,12 @@ def judge(rule: Rule, metrics: Metrics) -> Judged | NotApplicable | None:
         fixes=fitted.fixes,
         left_out=fitted.left_out,
         is_capped=_is_capped(rule, metrics) or _waits_for_launches(rule, metrics),
-        is_of_one_step=not is_sure and metrics.value("steps_counted") == 1,
+        is_of_one_step=_is_of_one_step(metrics, is_sure=is_sure),
     )
+
+
+def _is_of_one_step(metrics: Metrics, *, is_sure: bool) -> bool:
+    return not is_sure and metrics.value("steps_counted") == 1
 
 
 def _can_vouch(rule: Rule, metrics: Metrics) -> bool:
