@@ -240,7 +240,6 @@ def capture_of(
         if device.kind is not DeviceKind.CPU and not len(device.ops)
     ]
     on_cores = [device for device in devices if device.kind is DeviceKind.CPU]
-    active = [device for device in devices if device.is_active]
     return Capture(
         framework=framework,
         framework_version=version,
@@ -260,7 +259,7 @@ def capture_of(
         on_windows=names_of_windows([thread.name for thread in threads.threads]),
         unrecorded=unrecorded,
         events=recorded_events(threads, steps),
-        fragment=fragment_of(threads, steps, active) or no_round(steps),
+        fragment=_no_steps(threads, steps, devices),
         workload=workload_of(called_functions(threads)),
         between_slices=any(map(is_between_slices, trace.names.name)),
         graphs_off=any(name.startswith(GRAPHS_OFF) for name in threads.names),
@@ -293,6 +292,11 @@ def _trains(device: Device) -> bool:
 
 _FEWEST_VARIABLES = 32
 """Of a step that reads fewer nobody can say that it must multiply them."""
+
+
+def _no_steps(threads: Threads, steps: Steps, devices: Sequence[Device]) -> str:
+    active = [device for device in devices if device.is_active]
+    return fragment_of(threads, steps, active) or no_round(steps)
 
 
 def fragment_of(
