@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from tfadvisor.metrics.registry import MetricAbsent, Question, metric, once
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import a_device, accelerators, counted_hosts, gpus, share
 from tfadvisor.timeline import InProgram
 from tfadvisor.timeline.names.device_events import instruction_name
@@ -344,6 +344,25 @@ def unfused_attention(question: Question) -> list[HotOp]:
     patterns_of.
     """
     return _named(question, patterns_of(question).attention)
+
+
+def for_picked_rows(question: Question) -> list[HotOp]:
+    """What computes for rows of which an argument picks few. Raises MetricAbsent as
+    patterns_of.
+    """
+    return _named(question, patterns_of(question).picked.computed)
+
+
+@fact
+def picked_rows(question: Question) -> str:
+    """How many of them are kept, by which argument and where: `one of 256 rows, picked
+    by pos on sample.py:70`.
+    """
+    found = patterns_of(question).picked
+    if not found.rows:
+        raise MetricAbsent("the program keeps all rows that it computes")
+    line = f" on {found.line}" if found.line else ""
+    return f"one of {found.rows} rows, picked by {found.argument}{line}"
 
 
 # The hottest ops of the first device, whatever it is, with what the trace's HLO says of

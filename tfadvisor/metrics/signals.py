@@ -12,6 +12,7 @@ from typing import NamedTuple
 from tfadvisor.metrics.kinds import (
     OpKind,
     elementwise,
+    for_picked_rows,
     generic_products,
     hottest_ops,
     known_ops,
@@ -169,6 +170,12 @@ SIGNALS = (
         "and a batched product with the result, "
         "from the trace's HLO",
         _hot(unfused_attention),
+    ),
+    Signal(
+        "picked_row",
+        "kernels that compute for rows of which the program keeps few, at a place that "
+        "an argument says, and nothing uses the others; from the trace's HLO",
+        _hot(for_picked_rows),
     ),
     Signal(
         "looped_slice_copy",

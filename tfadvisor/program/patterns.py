@@ -1,13 +1,22 @@
 """Patterns that have a better form: attention in several kernels, loops that were
-unrolled.
+unrolled, rows that nothing uses.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from tfadvisor.program.flow import Users, inside, kernel_computations
+import msgspec
+
+from tfadvisor.program.flow import (
+    CALLING,
+    Users,
+    called_before,
+    inside,
+    kernel_computations,
+    way_back,
+)
 from tfadvisor.program.matrix_products import DotSize, products
 from tfadvisor.program.module import Computation, Instruction, Module
 from tfadvisor.program.operations import location_of
@@ -151,3 +160,127 @@ def unrolled(parts: Sequence[Instruction]) -> tuple[str, int] | None:
         return None
     most = max(copies, key=lambda key: copies[key])
     return (most[2].rpartition("/")[2], most[3]) if copies[most] >= _LEAST else None
+
+
+# Work for many rows of which a program keeps few, those that an argument of it picks:
+# each call computes them all, and the next call others of them again.
+
+_FEWEST_ROWS = 8
+"""Rows for each that is kept; of fewer little is left to save."""
+_MOST_SEARCHED = 256
+"""Instructions between an index and the argument that it is made of."""
+_GIVEN = frozenset(("parameter", "constant", "iota"))
+
+
+class PickedRows(msgspec.Struct, frozen=True):
+    """computed: names of the instructions whose results nothing but these rows needs,
+    in loops and calls too, sorted.
+    """
+
+    computed: tuple[str, ...] = ()
+    rows: int = 0
+    """How many are computed for each that is kept."""
+    argument: str = ""
+    """Which the rows depend on, as the program names it: `pos`."""
+    line: str = ""
+    """Where they are picked: `train.py:70`, "" where the trace does not tell."""
+
+
+NO_ROWS = PickedRows()
+
+
+def picked_rows(module: Module) -> PickedRows:
+    """Those for which most instructions compute; NO_ROWS where a program keeps what it
+    computes. Raises TraceError for damaged bytes.
+    """
+    if not any(each is module.entry for each in kernel_computations(module)):
+        return NO_ROWS
+    users = Users(module.entry)
+    found = (
+        _picked(picking, part, users)
+        for picking in module.entry.instructions
+        for part in inside(picking)
+        if part.opcode == "dynamic-slice" and part.operand_ids
+    )
+    return max(found, key=lambda picked: len(picked.computed), default=NO_ROWS)
+
+
+def _picked(picking: Instruction, part: Instruction, users: Users) -> PickedRows:
+    """Of a slice, and the kernel that takes it: the same instruction, or a fusion."""
+    around = picking if picking is not part else None
+    argument = _argument_of(part, around)
+    rows = part.operands[0].shape.elements // max(part.shape.elements, 1)
+    if not argument or rows < _FEWEST_ROWS:
+        return NO_ROWS
+    feeding = [each for each in _feeding(picking, users) if each.opcode not in _GIVEN]
+    if not _is_all_that_uses(part, around, feeding):
+        return NO_ROWS
+    names = sorted(name for each in feeding for name in _with_called(each))
+    return PickedRows(tuple(names), rows, argument, _line_of(part))
+
+
+def _is_all_that_uses(
+    part: Instruction, around: Instruction | None, feeding: list[Instruction]
+) -> bool:
+    """Whether a slice alone uses what it is taken from, inside of a fusion and outside,
+    and the program computes that. feeding: what the kernel alone uses.
+    """
+    inside_of = _feeding(part, Users(part.computation)) if around is not None else []
+    alone = {id(each) for each in (*feeding, *inside_of)}
+    way = list(way_back(part.operands[0], around))
+    source = next((at for at, (_, holder) in enumerate(way) if holder is None), -1)
+    return source >= 0 and all(id(made) in alone for made, _ in way[: source + 1])
+
+
+def _line_of(part: Instruction) -> str:
+    place = location_of(part)
+    if place is None or not place.file:
+        return ""
+    return f"{place.file.rpartition('/')[2]}:{place.line}"
+
+
+def _argument_of(part: Instruction, around: Instruction | None) -> str:
+    """The argument of the program that the indices of a slice are made of, "" where
+    they are constant.
+    """
+    waiting = [(index, around) for index in part.operands[1:]]
+    for made, holder in waiting:
+        if len(waiting) > _MOST_SEARCHED:
+            break
+        if made.opcode != "parameter":
+            waiting += [(operand, holder) for operand in made.operands]
+        elif holder is None:
+            return made.op_name or made.name
+        elif made.parameter_number < len(holder.operand_ids):
+            waiting.append((holder.operands[made.parameter_number], None))
+    return ""
+
+
+def _feeding(target: Instruction, users: Users) -> list[Instruction]:
+    """The instructions of its computation whose results nothing else needs."""
+    mine = {target.id}
+    found = []
+    for each in reversed(target.computation.instructions):
+        using = users.of(each)
+        if using and all(user.id in mine for user in using):
+            mine.add(each.id)
+            found.append(each)
+    return found
+
+
+def _with_called(kernel: Instruction) -> Iterator[str]:
+    """Its name and those of what it runs, each once."""
+    yield kernel.name
+    called = set(_runs(kernel))
+    for computation in reversed(kernel.computation.module.computations):
+        if computation in called:
+            for each in computation.instructions:
+                yield each.name
+                called.update(_runs(each))
+
+
+def _runs(kernel: Instruction) -> tuple[Computation, ...]:
+    """The computations of which the instructions are kernels of their own."""
+    if kernel.opcode in CALLING and kernel.opcode != "fusion":
+        return called_before(kernel.computation, kernel)
+    return ()

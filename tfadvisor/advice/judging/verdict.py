@@ -30,8 +30,8 @@ _MOSTLY, _THOUSANDS = 0.5, 1000
 """From this share of the step on, in so many kernels, those that are tiny are what the
 step does.
 """
-_REPEATED = 0.05
-"""From this share of the step on, work that is done twice leaves no run healthy."""
+_IN_VAIN = 0.05
+"""From this share of the step on, work that may be in vain leaves no run healthy."""
 _STEPS_THAT_TELL = 5
 """Fewer steps are too few to say that nothing is worth a change."""
 _OF_HOST = ("input", "host", "launch", "compile")
@@ -314,7 +314,9 @@ def _is_sound(
     rest = max(breakdown[name] for name in (*LOSSES, "idle"))
     if breakdown["compute"] < EXPLAINED or rest >= WORTH_NAMING:
         return False
-    if is_guessed(metrics) or _tiny(metrics) or _repeated(metrics):
+    if is_guessed(metrics) or _tiny(metrics):
+        return False
+    if _repeated(metrics) or _picked(metrics):
         return False
     return not any(map(_is_worth_it, findings))
 
@@ -341,8 +343,17 @@ def _repeated(metrics: Metrics) -> float:
     """The share of the step that a program computes which another one computes too;
     0 where that is too little to act on.
     """
-    share = metrics.value("repeated_pass_fraction") or 0.0
-    return share if share >= _REPEATED else 0.0
+    return _worth(metrics, "repeated_pass_fraction")
+
+
+def _picked(metrics: Metrics) -> float:
+    """The share that computes rows of which few are used, as _repeated."""
+    return _worth(metrics, "picked_row_fraction")
+
+
+def _worth(metrics: Metrics, name: str) -> float:
+    share = metrics.value(name) or 0.0
+    return share if share >= _IN_VAIN else 0.0
 
 
 def _enough_steps(metrics: Metrics) -> bool:
@@ -377,6 +388,12 @@ def _worth_changing(metrics: Metrics, findings: Sequence[Finding]) -> str:
     most = _saves_most(findings)
     if most:
         return f" One change could save up to {percent(most)}."
+    picked = _picked(metrics)
+    if picked:
+        used = metrics.fact("picked_rows")
+        return (
+            f" {percent(picked)} of the step makes a result of which {used}, is used."
+        )
     repeated = _repeated(metrics)
     if not repeated:
         return ""

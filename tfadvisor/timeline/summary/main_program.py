@@ -30,7 +30,12 @@ from tfadvisor.program.flow import Users
 from tfadvisor.program.hlo_text import Shown, shown
 from tfadvisor.program.looked_up import LookedUpTable, looked_up_tables
 from tfadvisor.program.parameters import arguments
-from tfadvisor.program.patterns import unfused_attention
+from tfadvisor.program.patterns import (
+    NO_ROWS,
+    PickedRows,
+    picked_rows,
+    unfused_attention,
+)
 from tfadvisor.timeline.program_ops import find_instruction
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.timeline.summary.hot_ops import HotOps, hottest_program, program_of_row
@@ -51,6 +56,8 @@ class ProgramPatterns(msgspec.Struct, frozen=True):
     """Collectives that the program itself writes."""
     experts: tuple[str, ...]
     """All-to-alls of a mixture of experts."""
+    picked: PickedRows
+    """What it computes for rows of which it keeps few."""
     equal_partitions: int
     """How many devices compute the same in it; 1 where each may compute something else.
     """
@@ -124,6 +131,7 @@ def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | Non
         weights=_names(gathers_of_weights, program),
         asked_for=_names(asked_for, program),
         experts=_names(of_experts, program),
+        picked=_told(picked_rows, program, NO_ROWS),
         equal_partitions=_told(equal_partitions, program, 1),
     )
 

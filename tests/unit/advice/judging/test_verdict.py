@@ -903,3 +903,15 @@ def test_no_run_is_healthy_where_a_twentieth_of_it_is_computed_twice(
 
     assert found.healthy is not bool(words)
     assert words in found.summary
+
+
+def test_no_run_is_healthy_where_a_twentieth_of_it_makes_rows_that_nothing_uses() -> (
+    None
+):
+    rows = "one of 256 rows, picked by pos"
+
+    found = verdict({"compute": 1.0}, picked_row_fraction=0.05, picked_rows=rows)
+
+    assert not found.healthy
+    assert f"makes a result of which {rows}, is used." in found.summary
+    assert verdict({"compute": 1.0}, picked_row_fraction=0.049).healthy
