@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from tfadvisor.arrays import distinct
+from tfadvisor.arrays import distinct, median
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import (
     a_device,
@@ -181,6 +181,26 @@ def launch_between_kernels_fraction(question: Question) -> float:
         )
         / total
     )
+
+
+@metric(
+    unit=Unit.FRACTION,
+    needs=(a_device,),
+    better=Better.LESS,
+)
+def usual_launch_gap_fraction(question: Question) -> float:
+    """kernel_launch_gap_fraction of the median step: what some steps alone wait for,
+    as at the end of an epoch, does not count.
+    """
+    needs_own_launches(question.run)
+    found = []
+    for host in counted_hosts(question.run):
+        steps = host.breakdown[host.takes_part & host.steps.steady()[None, :]]
+        found.append(steps[:, TimeClass.LAUNCH] / np.maximum(steps.sum(axis=1), 1))
+    shares = np.concatenate(found) if found else np.empty(0)
+    if not len(shares):
+        raise MetricAbsent("the trace holds no step")
+    return median(shares)
 
 
 @metric(

@@ -300,3 +300,18 @@ def test_a_kernel_of_a_library_proves_no_compiler() -> None:
     plain = builder.busy("GPU:0", (0, 30), name="ampere_sgemm_128x64_tn").measure()
 
     assert plain.fact("compiler") == "none"
+
+
+def test_what_one_step_waits_for_is_not_usual() -> None:
+    """A GPU works throughout five steps of 100 µs, and for 20 µs of a sixth of 300, in
+    which the host dispatches for the rest: 280 of 800 µs, and none of most steps.
+    """
+    builder = trace().steps(5, period=100).step(500, 800)
+    for index in range(5):
+        builder.busy("GPU:0", (index * 100, index * 100 + 100))
+    builder.call("PjitFunction(f)", 520, 800).busy("GPU:0", (500, 520))
+
+    metrics = builder.measure()
+
+    assert metrics.value("kernel_launch_gap_fraction") == pytest.approx(280 / 800)
+    assert metrics.value("usual_launch_gap_fraction") == 0
