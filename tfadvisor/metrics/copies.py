@@ -195,11 +195,11 @@ def _meaning(
     elif pageable > pinned:
         why = "pageable memory, which the driver copies twice"
     elif pinned:
-        why = "below the link"
+        why = "below the link's rate"
     else:
         why = (
-            "below the link; the trace does not say whether the memory is pageable, "
-            "which the driver copies twice"
+            "below the link's rate; the trace does not say whether the memory is "
+            "pageable, which the driver copies twice"
         )
     return f"{why}: PCIe {link[0]} carries up to {link[1]} GB/s one way"
 

@@ -2,7 +2,7 @@
 import { FRAMEWORKS, type Data, type PageData } from "./data/generated.js";
 import { h, replaceChildren } from "./dom.js";
 import { save } from "./parts/csv.js";
-import { folded, type Section, type View } from "./parts/section.js";
+import { folded, foldedOnPhones, unfold, type Section, type View } from "./parts/section.js";
 import { themeButton } from "./parts/theme.js";
 import { attribution } from "./sections/attribution.js";
 import { capture, metrics, notApplicable, passed } from "./sections/about.js";
@@ -91,12 +91,14 @@ function sections(view: View): { list: Section[]; open: (finding: string) => voi
   view = { ...view, links: { ...view.links, showTimeline: drawn.show } };
   const advice = findings(view);
   const list = [
-    compare(view), attribution(view), advice, steps(view), drawn, computeParts(view), ops(view),
+    compare(view), attribution(view), advice, foldedOnPhones(steps(view)), foldedOnPhones(drawn),
+    folded(computeParts(view)),
+    foldedOnPhones(ops(view)),
     folded(memory(view)),
     collectives(view),
     folded(devices(view)),
     folded(input(view)),
-    metrics(view), passed(view), capture(view), notApplicable(view),
+    folded(metrics(view)), passed(view), capture(view), notApplicable(view),
   ];
   return { list: list.filter((one) => one !== null), open: advice.open };
 }
@@ -127,7 +129,7 @@ function deviceWords(devices: { kind: string; model: string }[]): string {
 function contents(): { element: HTMLElement; fill: (list: Section[]) => void } {
   const names = h("ul");
   const fill = (list: Section[]): void => {
-    replaceChildren(names, ...list.map((one) => h("li", null, h("a", { href: `#${one.id}` }, one.title, one.note === undefined || one.note === "" ? null : h("span", { class: "note" }, one.note)))));
+    replaceChildren(names, ...list.map((one) => h("li", null, h("a", { href: `#${one.id}`, on: { click: () => { unfold(one.element); } } }, one.title, one.note === undefined || one.note === "" ? null : h("span", { class: "note" }, one.note)))));
   };
   return { element: h("nav", { class: "contents", "aria-label": "Sections" }, names), fill };
 }

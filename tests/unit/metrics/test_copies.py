@@ -172,7 +172,7 @@ def test_nobody_says_what_links_an_older_gpu_to_the_host() -> None:
     ("microseconds", "memory", "meaning"),
     [
         (1000 / 13, "pinned", "near what the link can do"),
-        (250, "pinned", "below the link"),
+        (250, "pinned", "below the link's rate"),
         (250, "pageable", "pageable memory, which the driver copies twice"),
     ],
 )

@@ -47,6 +47,19 @@ export function folded(made: Section | null): Section | null {
   return made;
 }
 
+const NARROW = 640;
+
+/** On a phone folded, where it would be a screen or more of its own. */
+export function foldedOnPhones(made: Section | null): Section | null {
+  return window.innerWidth < NARROW ? folded(made) : made;
+}
+
+/** Opens a section that is folded. */
+export function unfold(made: HTMLElement | null): void {
+  const details = made?.querySelector<HTMLDetailsElement>(":scope > details.folded");
+  if (details) details.open = true;
+}
+
 export function empty(text: string): HTMLElement {
   return h("p", { class: "dim empty" }, text);
 }

@@ -124,7 +124,7 @@ export function virtualTable(wanted: Wanted): VirtualTable {
     const sign = ascending ? 1 : -1;
     order = kept.sort((a, b) => sign * compare(values[a] ?? null, values[b] ?? null, sign) || a - b);
     space.style.height = `${order.length * tall}px`;
-    scroller.style.height = `${Math.min(order.length * tall + ROW + 2, wanted.height ?? 480)}px`;
+    scroller.style.height = `${Math.min(order.length * tall + ROW + 2, wanted.height ?? 352)}px`;
     table.setAttribute("aria-rowcount", String(order.length + 1));
     scroller.hidden = order.length === 0;
     nothing.hidden = order.length > 0;

@@ -8,6 +8,7 @@ import { source } from "./source.js";
 import { duration, percent } from "../words.js";
 
 const OPEN = 0.1;
+const SHOWN = 4;
 
 /** Of kernels whose whole name fills lines. */
 let shortNames: Record<string, string> = {};
@@ -40,7 +41,24 @@ export function hasClass(classes: readonly ClassTime[], kind: string): boolean {
 function classNode(one: ClassTime): HTMLElement {
   return h("li", null, h("details", { id: `where-${one.class}`, open: one.fraction >= OPEN },
     h("summary", null, h("span", { class: "tree-row" }, h("span", { class: "tree-name" }, swatch(one.class), h("strong", null, one.class)), ...numbers(one))),
-    h("ul", null, ...one.parts.map(activityNode))));
+    h("ul", null, ...activities(one.parts))));
+}
+
+/** The largest; the others are folded away together. */
+function activities(parts: readonly ActivityTime[]): HTMLElement[] {
+  const rest = parts.slice(SHOWN);
+  if (rest.length < 2) return parts.map(activityNode);
+  const sum = { fraction: 0, ms: 0 };
+  for (const one of rest) {
+    sum.fraction += one.fraction;
+    sum.ms += one.ms;
+  }
+  return [
+    ...parts.slice(0, SHOWN).map(activityNode),
+    h("li", null, h("details", { class: "folded" },
+      h("summary", null, h("span", { class: "tree-row" }, h("span", { class: "tree-name dim" }, `${rest.length} more`), ...numbers(sum))),
+      h("ul", null, ...rest.map(activityNode)))),
+  ];
 }
 
 function activityNode(one: ActivityTime): HTMLElement {

@@ -5,7 +5,7 @@ import { h, withCode } from "../dom.js";
 import { copyButton } from "../parts/copy.js";
 import { hasClass, openClass } from "./attribution.js";
 import { section, type Section, type View } from "../parts/section.js";
-import { duration, inWords, percent, savingWords } from "../words.js";
+import { duration, inWords, percent, plural, savingWords } from "../words.js";
 
 export interface Findings extends Section {
   /** Opens a finding and brings it into view; false when there is none of this id. */
@@ -112,6 +112,7 @@ function placeWords({ file, line }: Finding["locations"][number]): string {
 function card(finding: Finding, place: number, view: View): HTMLElement {
   const question = finding.ask !== undefined;
   const worth = worthWords(view.run.report, finding);
+  const blocks = finding.fixes.map((fix, number) => fixBlock(fix, finding.fixes.length > 1 ? `Fix ${number + 1}` : "Fix"));
   return h(
     "li",
     { class: `card s-${finding.severity}`, id: `finding-${finding.rule_id}` },
@@ -124,11 +125,16 @@ function card(finding: Finding, place: number, view: View): HTMLElement {
         h("p", null, finding.summary),
         finding.caveat === "" ? null : h("p", { class: "caveat" }, finding.caveat),
         locations(finding),
-        ...finding.fixes.map((fix, number) => fixBlock(fix, finding.fixes.length > 1 ? `Fix ${number + 1}` : "Fix")),
-        evidence(finding, view.run.facts),
+        ...blocks.slice(0, 1),
+        blocks.length < 2 ? null : folding(plural(blocks.length - 1, "other fix", "other fixes"), ...blocks.slice(1)),
+        finding.evidence.length === 0 ? null : folding(`Evidence: ${plural(finding.evidence.length, "fact")}`, evidence(finding, view.run.facts)),
         foot(finding, view)),
     ),
   );
+}
+
+function folding(about: string, ...inside: (Node | null)[]): HTMLElement {
+  return h("details", { class: "as-table folded" }, h("summary", null, about), ...inside);
 }
 
 function locations(finding: Finding): HTMLElement | null {

@@ -12,8 +12,8 @@ export function light(report: Report): HTMLElement | null {
   if (found === null) return null;
   const heads = [{ title: "What" }, { title: "Takes", number: true }, { title: "Above the least", number: true }, { title: "Reaches" }];
   const least = ["Least time at the devices' limits", duration(found.ms), "", `${share(found.fraction)} of the step`];
-  return h("div", { class: "light" },
-    h("h3", null, "Speed of light"),
+  return h("details", { class: "light folded" },
+    h("summary", null, `Speed of light: ${share(found.fraction)} of the step`),
     h("p", { class: "dim small" }, `At the limits of its devices this step takes ${duration(found.ms)}: each op moves its bytes at the memory's bandwidth or computes at its peak, whichever takes longer.${utilisation(report)}`),
     smallTable("Speed of light", heads, [least, ...found.gaps.map(row)]));
 }

@@ -4,7 +4,7 @@ import { texts } from "../data/read.js";
 import { extent, launchFacts } from "../data/op_rows.js";
 import { h, replaceChildren } from "../dom.js";
 import { meter, swatch } from "../parts/bar.js";
-import { empty, labelled, section, select, smallTable, type Section, type View } from "../parts/section.js";
+import { asTable, empty, labelled, section, select, smallTable, type Section, type View } from "../parts/section.js";
 import { hloText } from "../parts/hlo_text.js";
 import { middle } from "../parts/middle.js";
 import { virtualTable } from "../parts/virtual_table.js";
@@ -13,12 +13,18 @@ import { count, duration, inWords, percent, plural, size } from "../words.js";
 const KINDS_OF_WAY: Record<string, string> = { h2d: "host to device", d2h: "device to host" };
 
 /** What is copied between host and devices in a step, how fast, and what that rate means. */
-function copyTable({ run: { copies } }: View): HTMLElement | null {
+function copyTable({ run: { copies, report } }: View): HTMLElement | null {
   if (copies.length === 0) return null;
-  return h("div", null, h("h3", null, "Copies"),
+  const share = copies.reduce((sum, one) => sum + one.ms_per_step, 0) / Math.max(report.steps.time_ms?.median ?? 0, 1e-9);
+  const made = asTable("Copies between host and devices", () =>
     smallTable("Copies", [{ title: "Way" }, { title: "Per step", number: true }, { title: "Size", number: true }, { title: "Rate", number: true }, { title: "What the rate means" }, { title: "Where" }],
       copies.map((one) => [one.way, duration(one.ms_per_step), one.bytes_per_step === null ? "not in the trace" : size(one.bytes_per_step), one.gb_s === null ? "–" : inWords(one.gb_s, "GB/s"), one.meaning || "–", one.line || "–"])));
+  (made as HTMLDetailsElement).open = share >= OPEN;
+  return made;
 }
+
+/** Of the step: copies that take as much are open. */
+const OPEN = 0.05;
 
 const plain = (name: string): string => name.replace(/[.-]/g, "_");
 

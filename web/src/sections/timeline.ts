@@ -4,7 +4,7 @@ import { markedFindings, type Marked } from "../data/marked_findings.js";
 import type { DrawnStep, PageData } from "../data/generated.js";
 import { h, replaceChildren, safeAddress } from "../dom.js";
 import { swatch } from "../parts/bar.js";
-import { asTable, empty, labelled, section, select, smallTable, type Section, type View } from "../parts/section.js";
+import { asTable, empty, labelled, section, select, smallTable, unfold, type Section, type View } from "../parts/section.js";
 import { THEME_CHANGED, palette } from "../parts/theme.js";
 import { save } from "../parts/csv.js";
 import { virtualTable } from "../parts/virtual_table.js";
@@ -140,8 +140,7 @@ export function timeline(view: View): TimelineSection {
     stage.sums,
     stage.panel,
     about,
-    path,
-    table,
+    h("div", { class: "abreast" }, path, table, help()),
   );
   listSteps();
   const moment = momentOf(location.hash);
@@ -149,6 +148,7 @@ export function timeline(view: View): TimelineSection {
     void choose(moment.host, moment.index).then(() => {
       stage.zoom.show(moment.from, moment.to);
       stage.redraw();
+      unfold(made.element);
       made.element.scrollIntoView({ block: "start" });
     });
   } else void choose(late === "" ? first.host : "", state.index);
@@ -159,6 +159,7 @@ export function timeline(view: View): TimelineSection {
       stage.highlight = kinds;
       stage.onHighlight();
       stage.redraw();
+      unfold(made.element);
       made.element.scrollIntoView({ block: "start" });
       stage.scroller.focus({ preventScroll: true });
       return true;
@@ -228,8 +229,11 @@ function aboutStep(step: DrawnStep, hostsLeftOut: number): string {
     deeper > 0 ? `${plural(deeper, "event")} nested more than 16 deep ${deeper === 1 ? "is" : "are"} not drawn.` : "",
     step.threads_left_out > 0 ? `${plural(step.threads_left_out, "less busy thread")} left out.` : "",
     hostsLeftOut > 0 ? `${plural(hostsLeftOut, "more host")} left out to keep the page light.` : "",
-    "Underlines mark the time of findings, by number. Ctrl and wheel zoom, drag or Shift and wheel pan, dragging along the ruler chooses a time; keys: arrows choose events, + − zoom, a d pan, Enter zooms to the event, n N go to the next match and the one before, m and r sum the event's time and what is in view, 0 shows all.",
   ].filter((one) => one !== "").join(" ");
+}
+
+function help(): HTMLElement {
+  return asTable("Pointer and keys", () => h("p", { class: "dim small" }, "Underlines mark the time of findings, by number. Ctrl and wheel zoom, drag or Shift and wheel pan, dragging along the ruler chooses a time. Keys: arrows choose events, + − zoom, a d pan, Enter zooms to the event, n N go to the next match and the one before, m and r sum the event's time and what is in view, 0 shows all."));
 }
 
 function viewerLink(view: View, host: () => string): HTMLElement | null {

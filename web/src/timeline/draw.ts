@@ -11,6 +11,9 @@ import { HEAD, ROW, laneTitle, type Layout } from "./layout.js";
 export const AXIS = 40;
 const FONT = "11px system-ui, sans-serif";
 const LEAST_TEXT = 28;
+const LEAST_LETTERS = 4;
+/** Names up to it, those of classes among them, are cut at their ends. */
+const SHORT = 10;
 const FADED = 0.16;
 const HOLDER = 0.45;
 const MARK = 3;
@@ -125,7 +128,7 @@ function drawRow(context: CanvasRenderingContext2D, scene: Scene, row: { lane: n
 /** more: said behind the text where it fits. */
 function label(context: CanvasRenderingContext2D, text: string, more: string, left: number, end: number, y: number, ink: string, faded: boolean): void {
   const fits = Math.max(Math.floor((end - left - 8) / 5.4), 0);
-  if (fits < 3) return;
+  if (fits < LEAST_LETTERS) return;
   const short = text.length + more.length <= fits ? text + more : cut(text, fits);
   context.globalAlpha = faded ? 0.5 : 1;
   context.fillStyle = ink;
@@ -133,9 +136,10 @@ function label(context: CanvasRenderingContext2D, text: string, more: string, le
   context.globalAlpha = 1;
 }
 
-/** In the middle: names that begin alike differ at their ends. */
+/** Long ones in the middle: names that begin alike differ at their ends. */
 function cut(text: string, most: number): string {
   if (text.length <= most) return text;
+  if (text.length <= SHORT) return `${text.slice(0, most - 1)}…`;
   return `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(-Math.floor(most / 2))}`;
 }
 
