@@ -182,7 +182,7 @@ def test_a_finding_opens_and_its_fix_is_copied(opened: Any, reports: Path) -> No
     second = one.page.locator(".card").nth(1)
     assert not second.locator(".fix").first.is_visible()
 
-    second.locator("summary").click()
+    second.locator("summary").first.click()
     second.locator("button.copy").first.click()
 
     sync_api.expect(second.locator("button.copy").first).to_have_text("Copied")
@@ -200,7 +200,7 @@ def test_a_link_to_a_finding_opens_it(opened: Any, reports: Path) -> None:
 
     page = opened(reports / "late.html", f"#finding={rule}").page
 
-    assert page.locator(f"#finding-{rule} details").get_attribute("open") is not None
+    assert page.locator(f"#finding-{rule} > details").get_attribute("open") is not None
     assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
 
 
@@ -287,7 +287,7 @@ def test_time_that_a_finding_is_about_leads_to_the_finding(
     opened: Any, reports: Path
 ) -> None:
     page = opened(reports / "map.html").page
-    page.locator(".card details").first.evaluate("one => { one.open = false }")
+    page.locator(".card > details").first.evaluate("one => { one.open = false }")
     page.locator("#timeline summary", has_text="Events as a table").click()
     page.locator("#timeline .vt-row", has_text="where its time goes").filter(
         has_text="input"
@@ -295,7 +295,7 @@ def test_time_that_a_finding_is_about_leads_to_the_finding(
 
     page.locator("#timeline .event-panel a").first.click()
 
-    assert page.locator(".card details").first.get_attribute("open") is not None
+    assert page.locator(".card > details").first.get_attribute("open") is not None
     assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
 
 

@@ -240,7 +240,7 @@ def clicks_to(ask: Callable[[Reader], str], one: Opened, answer: str) -> int:
             1,
             LATE,
             what_limits,
-            r"Unbalanced(?s:.*)saves 13–57%(?s:.*)program\.py:48(?s:.*)def prefetch",
+            r"Unbalanced(?s:.*)saves 13–57%(?s:.*)program\.py:48(?s:.*)executor\.submit",
         ),
         (2, MAP, which_step, r"(?s:.*)median;(?s:.*)longest 3\.67 ms \(train 2\)"),
         (3, LATE, the_worst_step, r"Worst: train \d+, 7\d\.\d ms"),

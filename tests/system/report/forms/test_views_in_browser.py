@@ -89,7 +89,7 @@ def chosen(page: Any, label: str, value: str) -> None:
             "Unbalanced",
             "All hosts wait for one",
             "program.py:48",
-            "def prefetch(",
+            "executor.submit(",
         ),
         ("jax-logging", "Host-bound", "", "program.py:", ""),
         (
@@ -402,7 +402,7 @@ def test_assistive_technology_finds_its_way(
 
 def test_all_findings_are_printed_and_closed_again(opened: Any) -> None:
     page = opened("jax-hosts-late").page
-    second = page.locator(".card details").nth(1)
+    second = page.locator(".card > details").nth(1)
 
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert second.get_attribute("open") is not None

@@ -207,7 +207,7 @@ def test_a_finding_opens_a_fix_is_copied_a_step_is_clicked(opened: Any) -> None:
     tab = opened(permissions=["clipboard-read", "clipboard-write"])
     second = tab.frame.locator(".card").nth(1)
 
-    second.locator("summary").click()
+    second.locator("summary").first.click()
     second.locator("button.copy").first.click()
 
     sync_api.expect(second.locator("button.copy").first).to_have_text("Copied")
@@ -233,7 +233,8 @@ def test_a_finding_has_an_address_that_opens_it(opened: Any) -> None:
 
     assert address.endswith(f"#tfadvisor{of(LATE, rule)}")
     assert (
-        tab.frame.locator(f"#finding-{rule} details").get_attribute("open") is not None
+        tab.frame.locator(f"#finding-{rule} > details").get_attribute("open")
+        is not None
     )
     assert tab.document.evaluate("document.activeElement.tagName") == "SUMMARY"
     tab.page.evaluate(f"location.hash = 'tfadvisor{of(LOGGING, 'host-work-in-loop')}'")
