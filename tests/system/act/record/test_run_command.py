@@ -282,6 +282,29 @@ def test_a_profiler_that_fails_is_told_and_the_program_lives(place: Place) -> No
     assert place.log.read_text() == "2 0\n"
 
 
+def test_the_main_thread_starts_and_stops_the_profiler(place: Place) -> None:
+    """So it is in the midst of no launch then."""
+    place.env["FAKE_THREADS"] = str(place.folder / "threads")
+
+    place.run("--steps", 5, "--", sys.executable, place.program(TRAINS), 1000)
+
+    assert (place.folder / "threads").read_text() == "main\nmain\n"
+
+
+def test_a_profiler_of_cuda_that_did_not_start_is_not_started_again(
+    place: Place,
+) -> None:
+    """The fake's trace has no GPU's part; frameworks raise nothing then."""
+    place.env["FAKE_BACKEND"] = "cuda"
+
+    code, out, err = place.run("--", sys.executable, place.program(TRAINS), 1000)
+
+    assert (code, out) == (3, "trained 1000\n")
+    assert "could not be recorded: recording failed in CUPTI" in err
+    assert "The program goes on, and may be harmed" in err
+    assert place.log.read_text() == "2 0\n"
+
+
 def test_a_program_that_records_itself_comes_first(place: Place) -> None:
     """By a name of its own: nothing that `run` could put in the place of a module's
     function would reach it. It starts in the first look.

@@ -27,6 +27,14 @@ def as_in_c(function):
 def log(text):
     with open(os.environ["FAKE_LOG"], "a") as out:
         out.write(f"{text}\n")
+    log_thread()
+
+
+def log_thread():
+    if "FAKE_THREADS" in os.environ:
+        is_main = threading.get_ident() == threading.main_thread().ident
+        with open(os.environ["FAKE_THREADS"], "a") as out:
+            out.write("main\n" if is_main else "another\n")
 
 
 class ProfileOptions:
@@ -46,6 +54,7 @@ class ProfilerSession:
 
     @as_in_c
     def stop(self):
+        log_thread()
         _active.remove(self)
         with open(os.environ["FAKE_TRACE"], "rb") as trace:
             return trace.read()
