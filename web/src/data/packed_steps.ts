@@ -21,7 +21,7 @@ function stepsOf(content: Uint8Array): DrawnStep[] {
   const end = 4 + new DataView(content.buffer, content.byteOffset).getUint32(0, true);
   const { names, steps } = JSON.parse(new TextDecoder().decode(content.subarray(4, end))) as Head;
   const numbers = new Numbers(content, end);
-  return steps.map(({ rows, blocks, ...head }) => ({
+  return steps.map(({ rows, blocks, ...head }) => withOwnNames({
     ...head,
     names,
     lane: numbers.rising(rows),
@@ -35,6 +35,18 @@ function stepsOf(content: Uint8Array): DrawnStep[] {
     block_events: numbers.next(blocks),
     block_busy: numbers.next(blocks),
   }));
+}
+
+/** With the names that it uses: thousands of steps may share tens of thousands. */
+function withOwnNames(step: DrawnStep): DrawnStep {
+  const places = new Map<number, number>();
+  const name = step.name.map((one) => {
+    if (one < 0) return -1;
+    const known = places.get(one) ?? places.size;
+    places.set(one, known);
+    return known;
+  });
+  return { ...step, name, names: [...places.keys()].map((one) => step.names[one] ?? "") };
 }
 
 /** Seven bits a byte, the lowest first; signs alternate. */
