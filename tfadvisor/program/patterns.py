@@ -4,11 +4,12 @@ unrolled, rows that nothing uses.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from tfadvisor.errors import TraceError
 from tfadvisor.program.flow import (
     CALLING,
     Users,
@@ -28,6 +29,14 @@ _MAXIMUM = 2
 """A softmax takes the maximum of a row and exponentials; the gates between other
 products lack the maximum.
 """
+
+_PRODUCT_PATHS = ("dot_general", "conv_general_dilated")
+"""End the paths of what a model computes with its weights: an optimizer has none."""
+_PRODUCT_KERNELS = frozenset(("fusion", "custom-call", "dot", "convolution"))
+_MOST_READ = 20_000
+"""Instructions of an entry computation: of more nobody asks."""
+_OF_A_PATH = 2
+"""Parts that are shown, of those that are names and no transformations."""
 
 
 def unfused_attention(module: Module) -> frozenset[str]:
@@ -284,3 +293,25 @@ def _runs(kernel: Instruction) -> tuple[Computation, ...]:
     if kernel.opcode in CALLING and kernel.opcode != "fusion":
         return called_before(kernel.computation, kernel)
     return ()
+
+
+def most_copies(program: Module) -> tuple[str, str, int, int]:
+    """(the end of its path, file without its folder, line, how many) of the product
+    or convolution that most kernels of the entry computation are; ("", "", 0, 0) where
+    it tells of none.
+    """
+    try:
+        places = Counter(
+            (place.op_name, place.file, place.line)
+            for instruction in program.entry.instructions[:_MOST_READ]
+            if instruction.opcode in _PRODUCT_KERNELS
+            and (place := location_of(instruction)) is not None
+            and place.op_name.endswith(_PRODUCT_PATHS)
+        )
+    except TraceError:
+        return "", "", 0, 0
+    if not places:
+        return "", "", 0, 0
+    (path, file, line), count = places.most_common(1)[0]
+    parts = [part for part in path.split("/") if part.isidentifier()]
+    return "/".join(parts[-_OF_A_PATH:]), file.rpartition("/")[2], line, count

@@ -251,11 +251,8 @@ def _of_hottest(
     xla = host.evidence.xla
     if program is None or not (xla.turns or xla.updates):
         return ("", 0), 0, ("", "", 0, 0)
-    from tfadvisor.timeline.summary.main_program import (
-        kept_arguments,
-        line_of,
-        most_copies,
-    )  # small traces need none
+    from tfadvisor.program.patterns import most_copies  # small traces need none
+    from tfadvisor.timeline.summary.main_program import kept_arguments, line_of
 
     return line_of(program, xla.loop), kept_arguments(program), most_copies(program)
 

@@ -4,7 +4,6 @@ its text for the page.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -73,37 +72,6 @@ def line_of(program: Module, instruction: str) -> tuple[str, int]:
     except TraceError:
         return "", 0
     return (place.file.rpartition("/")[2], place.line) if place else ("", 0)
-
-
-_PRODUCTS = ("dot_general", "conv_general_dilated")
-"""End the paths of what a model computes with its weights: an optimizer has none."""
-_KERNELS = frozenset(("fusion", "custom-call", "dot", "convolution"))
-_MOST_READ = 20_000
-"""Instructions of an entry computation: of more nobody asks."""
-_OF_A_PATH = 2
-"""Parts that are shown, of those that are names and no transformations."""
-
-
-def most_copies(program: Module) -> tuple[str, str, int, int]:
-    """(the end of its path, file without its folder, line, how many) of the product
-    or convolution that most kernels of the entry computation are; ("", "", 0, 0) where
-    it tells of none.
-    """
-    try:
-        places = Counter(
-            (place.op_name, place.file, place.line)
-            for instruction in program.entry.instructions[:_MOST_READ]
-            if instruction.opcode in _KERNELS
-            and (place := location_of(instruction)) is not None
-            and place.op_name.endswith(_PRODUCTS)
-        )
-    except TraceError:
-        return "", "", 0, 0
-    if not places:
-        return "", "", 0, 0
-    (path, file, line), count = places.most_common(1)[0]
-    parts = [part for part in path.split("/") if part.isidentifier()]
-    return "/".join(parts[-_OF_A_PATH:]), file.rpartition("/")[2], line, count
 
 
 def kept_arguments(program: Module) -> int:
