@@ -224,7 +224,7 @@ def eager_step_share(question: Question) -> float:
         if host.evidence.calls.eager_steps >= 0
     ]
     if not hosts:
-        raise MetricAbsent("no op is dispatched by itself in a counted step")
+        raise MetricAbsent("no op is dispatched on its own in a counted step")
     return sum(host.evidence.calls.eager_steps for host in hosts) / counted_steps(hosts)
 
 

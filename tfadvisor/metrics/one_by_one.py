@@ -67,7 +67,7 @@ def _one_op_modules(host: HostSummary) -> frozenset[str]:
 
 @once
 def _ops(question: Question) -> Mapping[str, int]:
-    """How often the counted steps dispatch each op by itself, the commonest first."""
+    """How often the counted steps dispatch each op on its own, the commonest first."""
     found: dict[str, int] = {}
     for host in counted_hosts(question.run):
         small = _one_op_modules(host)
@@ -101,7 +101,7 @@ def one_by_one_ops(question: Question) -> str:
     """
     names = list(_ops(question))
     if not names:
-        raise MetricAbsent("no op is dispatched by itself")
+        raise MetricAbsent("no op is dispatched on its own")
     return _enumerated(names)
 
 

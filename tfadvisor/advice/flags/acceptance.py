@@ -28,7 +28,8 @@ class Acceptance(msgspec.Struct, frozen=True):
     name, value: what to write for it in that version: another name when it is refused
     or deprecated and has one. note: in words, with the version that was judged by when
     that is not the one asked about; "" when there is nothing to say. is_default:
-    whether it changes nothing in that version.
+    whether it changes nothing in that version. fault: what is wrong with a value that
+    the version does not read, "" for nothing.
     """
 
     accepted: bool | None
@@ -36,6 +37,7 @@ class Acceptance(msgspec.Struct, frozen=True):
     value: str | None
     note: str
     is_default: bool = False
+    fault: str = ""
 
 
 def accepts(
@@ -68,12 +70,17 @@ def accepts(
         name_then, value_then = today(table, name, given, chosen.version)
 
     accepted = known is not None
+    flag_then = table.flag(name_then, chosen.version)
+    fault = ""
+    if flag_then is not None and given is not None:
+        fault = fault_of_flag(flag_then, value_then)
     return Acceptance(
         accepted=accepted,
         name=name_then,
         value=value_then,
         note=_note(table, name, name_then, chosen, accepted),
-        is_default=_changes_nothing(table.flag(name_then, chosen.version), value_then),
+        is_default=_changes_nothing(flag_then, value_then),
+        fault=fault,
     )
 
 

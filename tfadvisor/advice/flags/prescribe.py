@@ -92,6 +92,8 @@ def _fitted_flag(
     is_renamed = known.name != name
     if known.accepted is False and not is_renamed:
         return _FittedFlag(flag, refused=f"--{name} ({known.note})")
+    if known.fault:
+        return _FittedFlag(flag, refused=f"--{name} ({known.fault})")
 
     notes: list[str] = []
     if known.is_default:

@@ -245,7 +245,7 @@ def _steps_of_programs(
     begins = np.flatnonzero(
         (np.diff(ops.module, prepend=-2) != 0) | (np.diff(ops.program, prepend=-2) != 0)
     )
-    begins = np.union1d(begins, lo[lo < hi])
+    begins = distinct(np.concatenate((begins, lo[lo < hi])))
     step = np.searchsorted(hi, begins, side="right")
     inside = (step < len(hi)) & (begins >= lo[np.minimum(step, len(lo) - 1)])
     found = {
