@@ -157,12 +157,16 @@ def test_no_finding_is_in_the_frameworks_own_wrapper(report: Report) -> None:
         assert not any("traceback_util" in place.file for place in one.locations)
 
 
+@pytest.mark.parametrize(
+    "recording",
+    [one for one in RECORDINGS if one.name.startswith("fixtures/gpu")],
+    indirect=True,
+    ids=lambda one: one.name,
+)
 def test_what_computes_a_twentieth_of_a_step_on_an_h200_has_a_line(
-    recording: Recording, report: Report
+    report: Report,
 ) -> None:
     """These recordings hold the HLO of all that ran, and JAX knows the lines."""
-    if not recording.name.startswith("fixtures/gpu"):
-        pytest.skip("others hold less")
     computed = [kind for kind in report.attribution if kind.kind == "compute"]
     assert [
         part.activity

@@ -42,6 +42,7 @@ CAUSES = {
     "host-work-in-loop": "host/work-in-loop",
     "pipeline-built-in-step": "host/work-in-loop",  # see cause_of
     "eager-execution": "launch/op-by-op",
+    "ops-beside-compiled-step": "launch/op-by-op",
     "many-tiny-ops": "launch/tiny-ops",
     "loop-of-tiny-ops": "launch/tiny-ops",
     "recurrent-layer-ops": "launch/tiny-ops",
