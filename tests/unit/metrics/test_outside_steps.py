@@ -50,6 +50,14 @@ def test_ops_that_run_by_themselves_are_no_call_of_a_function() -> None:
     assert metrics.value("outside_calls") is None
 
 
+def test_steps_that_nothing_marks_are_no_work_beside_the_steps() -> None:
+    metrics = evaluated(10, "PjitFunction(train_step)").measure()
+
+    assert metrics["outside_calls"].reason == (
+        "no compiled function is called outside of the steps alone"
+    )
+
+
 def test_a_run_of_which_much_is_in_no_step_is_not_healthy() -> None:
     healthy, other = evaluated(0).report(), evaluated(10).report()
 
