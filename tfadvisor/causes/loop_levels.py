@@ -247,18 +247,18 @@ def _missed(us: Int64Array, statement: Int64Array, pace: Pace) -> list[int]:
     keys = distinct(statement).tolist()
     if len(keys) < 2:
         return []
-    return [key for key in keys if _never_soon(us, statement == key, pace)]
-
-
-def _never_soon(us: Int64Array, is_met: BoolArray, pace: Pace) -> bool:
-    """Whether there is a time after which a statement is hardly ever met again: a part
-    of each short step is met as often after any time.
-    """
     at_us = np.cumsum(us) - us
+    return [key for key in keys if _never_soon(at_us, statement == key, pace)]
+
+
+def _never_soon(at_us: Int64Array, is_met: BoolArray, pace: Pace) -> bool:
+    """Whether there is a time after which a statement is hardly ever met again: a part
+    of each short step is met as often after any time. at_us: when each run begins.
+    """
     met = np.flatnonzero(is_met)
     lags, hits = [], []
     for further in range(1, _NEXT_SAMPLES + 1):
-        first = met[met + further < len(us)]
+        first = met[met + further < len(at_us)]
         lags.append(at_us[first + further] - at_us[first])
         hits.append(is_met[first + further])
     lag, hit = np.concatenate(lags), np.concatenate(hits)
