@@ -8,7 +8,7 @@ import msgspec
 
 from tfadvisor.advice.findings import OUTSIDE, Evidence, Finding, Fix, Location, Verdict
 from tfadvisor.advice.measured import Measured
-from tfadvisor.causes import FIRST_BATCH, LONG_WAITS, RunAccount, RunPart
+from tfadvisor.causes import FIRST_BATCH, LONG_PAUSES, RunAccount, RunPart
 from tfadvisor.units import duration, percent
 from tfadvisor.vocabulary import Severity
 
@@ -146,7 +146,7 @@ _COMPILE_ONCE = _code(
     "",
 )
 _ASK_WHAT_FILLS = _code(
-    "The samples do not show for what the step waits then. Does a shuffle buffer or a "
+    "The samples do not show what happens then. Does a shuffle buffer or a "
     "cache fill, as at the begin of each epoch? Then shuffle before the costly map(), "
     "where elements are small, or with a smaller buffer.",
     "a smaller buffer shuffles less well",
@@ -163,7 +163,7 @@ def _fix(part: RunPart) -> Fix | None:
         return _COMPILE_ONCE
     if part.what == FIRST_BATCH:
         return _BEGIN_ONCE
-    if part.what == LONG_WAITS:
+    if part.what == LONG_PAUSES:
         return _ASK_WHAT_FILLS
     return _LESS_OFTEN if part.kind in _SOMETIMES else None
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tfadvisor.causes.account import (
         FIRST_BATCH,
-        LONG_WAITS,
+        LONG_PAUSES,
         STEPS,
         RunAccount,
         RunPart,
@@ -34,7 +34,7 @@ else:
             "RunPlace": "account",
             "RunShare": "account",
             "FIRST_BATCH": "account",
-            "LONG_WAITS": "account",
+            "LONG_PAUSES": "account",
             "STEPS": "account",
             "account_of": "of_samples",
             "causes_of": "of_activities",
@@ -43,7 +43,7 @@ else:
 
 __all__ = [
     "FIRST_BATCH",
-    "LONG_WAITS",
+    "LONG_PAUSES",
     "OPS_ONE_BY_ONE",
     "STEPS",
     "Cause",

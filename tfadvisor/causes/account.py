@@ -7,7 +7,7 @@ import msgspec
 STEPS = "steps"
 """The part of an account that is the training steps."""
 FIRST_BATCH = "first batch of each epoch"
-LONG_WAITS = "long waits in the step"
+LONG_PAUSES = "long pauses in the step"
 
 
 class RunPlace(msgspec.Struct, frozen=True):

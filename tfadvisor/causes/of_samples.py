@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tfadvisor.arrays import distinct
 from tfadvisor.causes.account import (
     FIRST_BATCH,
-    LONG_WAITS,
+    LONG_PAUSES,
     STEPS,
     BeforeSteps,
     RunAccount,
@@ -214,7 +214,7 @@ class _RunTime(msgspec.Struct, frozen=True):
             pause = sampled.only(mine & waits)
             words = self._pause_words(pause, depth, kind, begins=begins)
             if words is None:
-                kind, words = "other", LONG_WAITS
+                kind, words = "other", LONG_PAUSES
                 waits &= ~mine | self._lasts_for_many_steps(sampled)
                 pause = sampled.only(mine & waits)  # a slow step is one, too
             if len(pause):

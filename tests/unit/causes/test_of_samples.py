@@ -112,10 +112,10 @@ def test_a_wait_of_fifty_steps_in_the_step_itself_is_no_step() -> None:
 
     filling = 6 * 250 / (5 + 6 * (252 + 38 * 5 + 102))
     assert shares(account) == {
-        "long waits in the step": filling,
+        "long pauses in the step": filling,
         "steps": 1 - filling,
     }
-    assert part(account, "long waits in the step").turns == 6
+    assert part(account, "long pauses in the step").turns == 6
 
 
 @pytest.mark.parametrize("step_ms", [0.3, 1.0, 4.0, 9.0])
