@@ -82,10 +82,10 @@ def moved(saving: float, by: float) -> float:
 # those before it.
 
 MEASURED = (
-    "With it goes other time of the step, as in {pairs} measured on CPUs with such a "
+    "Other time of the step goes with it, as in {pairs} measured on CPUs with such a "
     "fault and without."
 )
-HELD = "{where} {pairs} with such a fault saved about as much, or more."
+HELD = "{where}, {pairs} with such a fault saved about as much, or more."
 FEWEST_PAIRS = 2
 """Fewer programs that were measured with such a fault and without bear no range out."""
 Order = Callable[[Sequence[Judged], Callable[[Judged], float]], list[Judged]]

@@ -346,6 +346,19 @@ def worth_words(finding: Finding) -> str:
     return f"saves {words}"
 
 
+WIDE = 2
+"""Of a range whose ends are this many times apart a reader asks why."""
+
+
+def is_surprising(finding: Finding) -> bool:
+    """Whether its range asks for a reason: it is wide, or exceeds what is taken."""
+    saving = finding.saving
+    if saving is None or not worth_words(finding).endswith("of step time"):
+        return False
+    taken = 1.0 if finding.takes is None else finding.takes
+    return saving.high >= WIDE * saving.low or saving.high > taken + 0.005
+
+
 def weight_words(finding: Finding) -> str:
     """`HIGH`, and `HIGH, unsure` where the size may be another."""
     severity = finding.severity.value.upper()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { exactly, timeTicks } from "../src/timeline/axis.js";
+import { exactly, timeTicks, toThePixel } from "../src/timeline/axis.js";
 
 const words = (from: number, to: number, width = 800): string[] => timeTicks(from, to, width).ticks.map((one) => one.words);
 
@@ -33,4 +33,11 @@ describe("the words along the axis", () => {
     expect(exactly(2_000, 1000)).toBe("2 µs");
     expect(exactly(0, 1e6)).toBe("0 ms");
   });
+});
+
+it("a time at the pointer has the digits of its pixel", () => {
+  // 10.7 ms chosen, a thousandth of it 10.7 µs: digits of 10 µs.
+  expect(toThePixel(9_328_691, 10_700)).toBe("9.33 ms");
+  expect(toThePixel(0, 10_700)).toBe("0 µs");
+  expect(toThePixel(11_933_421, 4)).toBe("11.933421 ms");
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PageData } from "../src/data/generated.js";
+import { apart } from "../src/sections/steps.js";
 import { StepTable, lateHost, longestOfEach } from "../src/data/steps.js";
 
 function table(durations: number[], drawn: { which: string; host: string; index: number }[] = []): StepTable {
@@ -41,5 +42,12 @@ describe("steps", () => {
 
   it("a step's number is said once", () => {
     expect(table([1]).name(0)).toBe("train 0");
+  });
+
+  it("marks of neighbouring bars stand apart", () => {
+    // Bars of 3 px: M needs 14 px, so W and ▲ of the next two bars move 11 and 22 px to the right.
+    const marks = apart(new Map([[11, ["W"]], [10, ["M"]], [12, ["▲"]]]), 3);
+    expect(marks.map((one) => [one.words, one.aside])).toEqual([["M", 0], ["W", 11], ["▲", 22]]);
+    expect(apart(new Map([[0, ["M", "W"]], [1, ["▲"]]]), 40).map((one) => one.aside)).toEqual([0, 0]);
   });
 });

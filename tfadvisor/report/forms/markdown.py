@@ -30,6 +30,7 @@ from tfadvisor.report.wording import (
     advice,
     evidence_words,
     few_lines,
+    is_surprising,
     location_words,
     nothing_to_change,
     plan_end,
@@ -233,6 +234,8 @@ def _finding(
     lines += [in_markdown(finding.summary), ""]
     if finding.caveat:
         lines += [f"_{in_markdown(finding.caveat)}_", ""]
+    if finding.saving and is_surprising(finding):
+        lines += [f"Range: {in_markdown(finding.saving.basis)}", ""]
     tried = tried_words(finding)
     if tried:
         lines += [f"Tried: {tried}", ""]

@@ -38,6 +38,7 @@ from tfadvisor.report.wording import (
     few_lines,
     fitted,
     head_line,
+    is_surprising,
     location_words,
     nothing_to_change,
     passed_line,
@@ -422,6 +423,8 @@ def _finding(
     _paragraph(page, one_line(finding.summary))
     if finding.caveat:
         _paragraph(page, finding.caveat, "yellow")
+    if finding.saving and (details or is_surprising(finding)):
+        _paragraph(page, one_line(finding.saving.basis), "", "range  ")
     tried = tried_words(finding)
     if tried:
         _paragraph(page, tried, "green", "tried: ")

@@ -1,6 +1,6 @@
 /** Where the run goes: a bar whose parts are the steps and what is no step, with the same in words. */
 import type { RunAccount, RunPart } from "../data/generated.js";
-import { h } from "../dom.js";
+import { h, withCode } from "../dom.js";
 import { duration, percent } from "../words.js";
 
 const IN_WORDS = 0.08;
@@ -10,7 +10,7 @@ const COLOURS: Record<string, string> = { steps: "compute", input: "input", comp
 
 /** Nothing for a plain trace. */
 export function runBar(account: RunAccount | null, absent: string | null): HTMLElement[] {
-  if (account === null) return absent === null ? [] : [h("p", { class: "dim small" }, `Where the run goes is not known: ${absent}.`)];
+  if (account === null) return absent === null ? [] : [h("p", { class: "dim small" }, ...withCode(`Where the run goes is not known: ${absent}.`))];
   const words = account.parts.map((one) => `${one.what} ${percent(one.fraction)}`).join(", ");
   return [
     h("h3", null, `Where the ${duration(1000 * account.seconds)} since the ${account.since} go`),

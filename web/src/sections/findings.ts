@@ -123,6 +123,7 @@ function card(finding: Finding, place: number, view: View): HTMLElement {
       h("div", { class: "card-body" },
         finding.ask === undefined ? null : h("p", null, h("strong", null, finding.ask)),
         h("p", null, finding.summary),
+        finding.saving === null ? null : h("p", { class: "dim" }, `The range: ${sentence(finding.saving.basis)}`),
         finding.caveat === "" ? null : h("p", { class: "caveat" }, finding.caveat),
         locations(finding),
         ...blocks.slice(0, 1),
@@ -192,7 +193,6 @@ function foot(finding: Finding, view: View): HTMLElement {
     { class: "card-foot small" },
     canDraw ? h("button", { type: "button", class: "quiet", on: { click: () => { view.links.showTimeline("", null, kinds); } } }, `Show ${kinds.join(", ")} in the timeline`) : null,
     ...kinds.filter((one) => hasClass(view.run.report.attribution, one)).slice(0, 2).map((one) => h("button", { type: "button", class: "quiet", on: { click: () => { openClass(one); } } }, `Where ${one} goes`)),
-    finding.saving !== null ? h("span", { class: "dim" }, `Saving: ${sentence(finding.saving.basis)}`) : null,
     ...finding.source.map((one) => source(one)),
     h("a", { ...view.links.toFinding(finding.rule_id), title: "Link to this finding" }, finding.rule_id),
   );

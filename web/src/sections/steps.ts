@@ -16,6 +16,7 @@ const RIGHT = 16;
 const BAR_PX = 3;
 /** Room for the number of a step below its bar. */
 const LABEL_PX = 40;
+const LETTER_PX = 14;
 /** From so many bars on a class is drawn as one shape. */
 const MANY = 120;
 
@@ -150,10 +151,21 @@ function option(table: StepTable, rows: number[], state: { rows: number[]; chose
         symbolSize: 1,
         z: 5,
         label: { show: true, position: "top", color: colours.text, fontSize: 11, fontWeight: "bold" },
-        data: [...letters].map(([bar, found]) => ({ value: [bar, table.duration(rows[bar]!)], label: { formatter: found.join(" ") } })),
+        data: apart(letters, (width - LEFT - RIGHT) / rows.length).map(({ bar, words, aside }) => ({ value: [bar, table.duration(rows[bar]!)], label: { formatter: words, offset: [aside, 0] } })),
       },
     ],
   };
+}
+
+/** Marks of bars so close that their letters would overlap, moved aside. wide: px a bar. aside: px. */
+export function apart(letters: Map<number, string[]>, wide: number): { bar: number; words: string; aside: number }[] {
+  let free = -Infinity;
+  return [...letters].sort(([one], [other]) => one - other).map(([bar, found]) => {
+    const half = (found.length * LETTER_PX) / 2;
+    const middle = Math.max(bar * wide, free + half);
+    free = middle + half;
+    return { bar, words: found.join(" "), aside: middle - bar * wide };
+  });
 }
 
 function words(table: StepTable, row: number): string {

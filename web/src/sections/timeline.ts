@@ -18,7 +18,7 @@ import { EveryStep } from "../data/every_step.js";
 import { StepTable, lateHost } from "../data/steps.js";
 import { Zoom, zoomDrag, zoomKey, zoomWheel } from "../parts/zoom.js";
 import { zoomButtons } from "../parts/zoom_buttons.js";
-import { exactly } from "../timeline/axis.js";
+import { toThePixel } from "../timeline/axis.js";
 import { AXIS, draw } from "../timeline/draw.js";
 import { Layout, ROW, laneTitle } from "../timeline/layout.js";
 import { fileName, openInPerfetto, traceEvents } from "../timeline/perfetto.js";
@@ -34,6 +34,8 @@ const MOST_SUMS = 16;
 const MOST_ARROWS = 200;
 /** A found event is at least this part of the window. */
 const SEEN = 1 / 60;
+/** The ends of a stretch are given to a thousandth of it. */
+const DIGITS = 1000;
 
 export interface TimelineSection extends Section {
   /** host "": any. index: of the step, null for the one that is shown. */
@@ -569,7 +571,7 @@ class Stage {
   private hover(pointer: PointerEvent): void {
     const box = this.element.getBoundingClientRect();
     this.cursor.hidden = false;
-    this.cursor.textContent = exactly(Math.round(this.timeAt(pointer)), 10 ** Math.max(Math.floor(Math.log10(this.zoom.width / this.width)), 0));
+    this.cursor.textContent = toThePixel(this.timeAt(pointer), this.zoom.width / this.width);
     this.cursor.style.transform = `translateX(${pointer.clientX - box.left}px)`;
     const event = this.pointedAt(pointer);
     this.tip.hidden = event === null;
@@ -646,7 +648,7 @@ function sumWords(stage: Stage, from: number, to: number): HTMLElement[] {
   return [
     h("div", { class: "panel-head" },
       h("h3", null, `${duration((to - from) / 1e6)} chosen`),
-      h("p", { class: "dim" }, `from ${exactly(Math.round(from), 1)} to ${exactly(Math.round(to), 1)} into the step`),
+      h("p", { class: "dim" }, `from ${toThePixel(from, (to - from) / DIGITS)} to ${toThePixel(to, (to - from) / DIGITS)} into the step`),
       h("button", { type: "button", on: { click: () => { stage.zoom.show(from, to); stage.redraw(); } } }, "Zoom to it"),
       h("button", { type: "button", on: { click: () => { stage.measure(0, 0); } } }, "Clear")),
     sumTable("By class", stage, classes, to - from, several ? "Device" : null),

@@ -32,6 +32,11 @@ function roundStep(rough: number): number {
 
 const UNITS: [number, string][] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
 
+/** A time with the digits that a pixel of so many ns shows. */
+export function toThePixel(ns: number, pixel: number): string {
+  return exactly(Math.round(ns), 10 ** Math.max(Math.floor(Math.log10(pixel)), 0));
+}
+
 /** A time with all digits that a multiple of `step` has: `11.9335 ms`. ns. */
 export function exactly(ns: number, step: number): string {
   const [size, unit] = UNITS.find(([one]) => Math.abs(ns) >= one) ?? (ns === 0 ? UNITS.find(([one]) => step >= one) ?? UNITS[3]! : UNITS[3]!);

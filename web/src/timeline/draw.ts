@@ -9,6 +9,8 @@ import { HEAD, ROW, laneTitle, type Layout } from "./layout.js";
 
 /** The upper half tells what offsets are from and the length of the chosen range, the lower half times. */
 export const AXIS = 40;
+/** Below the time at the pointer, above the ticks. */
+const LENGTH_Y = 18;
 const FONT = "11px system-ui, sans-serif";
 const LEAST_TEXT = 28;
 const LEAST_LETTERS = 4;
@@ -152,11 +154,11 @@ function axis(context: CanvasRenderingContext2D, scene: Scene, { baseWords, tick
   context.fillStyle = colours.dim;
   for (const { x, words } of ticks) {
     context.fillRect(x, AXIS - 6, 1, 5);
-    context.fillText(words, Math.min(x + 3, width - context.measureText(words).width), AXIS * 0.7);
+    context.fillText(words, Math.min(x + 3, width - context.measureText(words).width), AXIS * 0.78);
   }
   context.fillStyle = colours.text;
   const base = baseWords === "" ? "" : `${baseWords} and`;
-  context.fillText(base, 2, AXIS * 0.25);
+  context.fillText(base, 2, LENGTH_Y);
   if (range === null) return;
   const [left, right] = range.map((time) => Math.min(Math.max(((time - zoom.from) / zoom.width) * width, 0), width)) as [number, number];
   context.fillStyle = colours.accent;
@@ -166,7 +168,7 @@ function axis(context: CanvasRenderingContext2D, scene: Scene, { baseWords, tick
   for (const edge of [left, right]) context.fillRect(edge - 0.5, 0, 1, height);
   const words = duration((range[1] - range[0]) / 1e6);
   const long = context.measureText(words).width;
-  context.fillText(words, Math.min(Math.max((left + right - long) / 2, context.measureText(base).width + 10), width - long - 2), AXIS * 0.25);
+  context.fillText(words, Math.min(Math.max((left + right - long) / 2, context.measureText(base).width + 10), width - long - 2), LENGTH_Y);
 }
 
 const inks = new Map<string, string>();

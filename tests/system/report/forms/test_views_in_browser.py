@@ -68,9 +68,8 @@ def opened(chromium: Any, reports: Path, request: pytest.FixtureRequest) -> Any:
 def chosen(page: Any, label: str, value: str) -> None:
     """Chooses an option of the timeline and waits until it is drawn."""
     page.locator("#timeline").get_by_label(label, exact=True).select_option(value)
-    page.wait_for_function(
-        "document.querySelector('#timeline .timeline-frame').ariaBusy !== 'true'"
-    )
+    frame = page.locator("#timeline .timeline-frame")
+    sync_api.expect(frame).not_to_have_attribute("aria-busy", "true")
 
 
 @pytest.mark.parametrize("viewport", WIDTHS, ids=["desktop", "phone"])

@@ -240,7 +240,7 @@ def test_a_finding_has_an_address_that_opens_it(opened: Any) -> None:
     tab.page.evaluate(f"location.hash = 'tfadvisor{of(LOGGING, 'host-work-in-loop')}'")
     sync_api.expect(tab.frame.locator("h1")).to_have_text(LOGGING)
     sync_api.expect(
-        tab.frame.locator("#finding-host-work-in-loop summary")
+        tab.frame.locator("#finding-host-work-in-loop > details > summary")
     ).to_be_focused()
 
 
@@ -407,7 +407,9 @@ def test_the_page_opens_outside_of_tensorboard_too(opened: Any, server: Server) 
     )
 
     sync_api.expect(page.locator("h1")).to_have_text(LOGGING)
-    sync_api.expect(page.locator("#finding-host-work-in-loop summary")).to_be_focused()
+    sync_api.expect(
+        page.locator("#finding-host-work-in-loop > details > summary")
+    ).to_be_focused()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

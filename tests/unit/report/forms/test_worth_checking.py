@@ -160,6 +160,27 @@ def test_a_finding_says_what_it_takes_where_that_is_less_than_it_saves_or_all_th
     assert worth_words(replace(report.findings[0], takes=takes, saving=saving)) == words
 
 
+@pytest.mark.parametrize(
+    ("takes", "range_", "asks"),
+    [
+        (0.5, (0.3, 0.5), False),
+        (0.5, (0.25, 0.5), True),  # twice as much at best
+        (0.3, (0.3, 0.5), True),  # more than it takes
+    ],
+)
+def test_a_range_that_is_wide_or_exceeds_what_is_taken_gives_its_reason(
+    report: Report, takes: float, range_: tuple[float, float], asks: bool
+) -> None:
+    saving = Saving(*range_, "n workers divide it by up to n.")
+    shown = replace(
+        report, findings=(replace(report.findings[0], takes=takes, saving=saving),)
+    )
+
+    assert ("range  n workers divide it by up to n." in as_text(shown)) is asks
+    assert ("Range: n workers divide it by up to n." in as_markdown(shown)) is asks
+    assert "range  n workers" in as_text(shown, details=True)
+
+
 def test_how_sure_a_finding_is_stands_beside_its_severity(report: Report) -> None:
     doubted = replace(
         report.findings[0], severity=Severity.HIGH, certainty=UNSURE, saving=None
