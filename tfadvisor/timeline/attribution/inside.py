@@ -53,12 +53,12 @@ def inside(
     chains: Chains,
     spent: Int64Array,
     count: npt.NDArray[np.int32],
-    activity_of: Callable[[int], str],
+    activities_of: Callable[[Int64Array], Iterable[str]],
     words_of: Callable[[int], str],
     does: Callable[[int], Doing],
 ) -> Iterator[Inside]:
-    """Of one class and thread. spent, count: ps and events of each place. activity_of:
-    of a chain. words_of, does: of a name's row.
+    """Of one class and thread. spent, count: ps and events of each place.
+    activities_of: of chains. words_of, does: of a name's row.
     """
     mine = true_at(spent > 0)
     if not len(mine):
@@ -71,19 +71,25 @@ def inside(
     itself = (chains.leaf == chains.doing)[chains.chain[mine]]
     counts = _summed(group, count[mine] * itself, groups)
     largest = np.argsort(-total, kind="stable")[:_MOST]
-    by_step = _by_step(largest, group, chains.step[mine], ps, groups)
-    for number, time in zip(largest.tolist(), by_step, strict=True):
-        row = int(chains.doing[chain[number]])
+    columns = zip(
+        activities_of(chain[largest]),
+        chains.doing[chain[largest]].tolist(),
+        total[largest].tolist(),
+        counts[largest].tolist(),
+        *_by_step(largest, group, chains.step[mine], ps, groups),
+        strict=True,
+    )
+    for activity, row, time, events, steps, worst_ps, bearing in columns:
         yield Inside(
             kind=kind,
-            activity=activity_of(int(chain[number])),
+            activity=activity,
             doing=does(row) if row >= 0 else Doing.UNKNOWN,
             by=words_of(row) if row >= 0 else "",
-            ps=int(total[number]),
-            count=int(counts[number]),
-            steps=_as_bits(time),
-            worst_ps=int(time.max()),
-            bearing=_as_bits(_bearing(time)),
+            ps=time,
+            count=events,
+            steps=steps,
+            worst_ps=worst_ps,
+            bearing=bearing,
         )
 
 
@@ -119,11 +125,11 @@ def _examples(
 
 def _rank(*columns: npt.NDArray[np.int32]) -> Int64Array:
     """A number for each row: the same for rows that are alike in every column."""
-    rank = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        _, number = np.unique(column, return_inverse=True)
-        pair = rank * (int(number.max()) + 1) + number
-        _, rank = np.unique(pair, return_inverse=True)
+    order = np.lexsort(columns[::-1])
+    ordered = np.stack(columns)[:, order]
+    changes = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.append(0, np.cumsum(changes))
     return rank
 
 
@@ -138,43 +144,54 @@ def _summed(
     return total
 
 
+_MOSTLY = 0.9
+
+
 def _by_step(
     largest: Int64Array,
     group: Int64Array,
     step: npt.NDArray[np.int32],
     ps: Int64Array,
     groups: int,
-) -> Int64Array:
-    """ps of the largest groups before the first step and in each, shape (those, steps +
-    1).
+) -> tuple[list[int], list[int], list[int]]:
+    """(the steps that have any, ps in the one that has most, the fewest steps that
+    have nine tenths) of each of the largest groups. What lies before the first step
+    counts as of it, but as a step of its own for its length.
     """
     line = np.full(groups, -1)
     line[largest] = np.arange(len(largest))
     line = line[group]
-    time = np.zeros((len(largest), int(step.max()) + 2), np.int64)
+    width = int(step.max()) + 2
     mine = line >= 0
-    np.add.at(time, (line[mine], step[mine] + 1), ps[mine])
-    return time
+    place, part = np.unique(line[mine] * width + step[mine] + 1, return_inverse=True)
+    ps = _summed(part, ps[mine], len(place))
+    order = np.lexsort((-ps, place // width))
+    line, column = np.divmod(place[order], width)
+    ps = ps[order]
+    first = np.searchsorted(line, np.arange(len(largest)))
+    whole = np.add.reduceat(ps, first)
+    before = np.cumsum(ps) - ps
+    before -= before[first][line]
+    bearing = before < _MOSTLY * whole[line]
+    shape = len(largest), width
+    return (
+        _as_bits(line, column, shape),
+        ps[first].tolist(),
+        _as_bits(line[bearing], column[bearing], shape),
+    )
 
 
-def _as_bits(time: Int64Array) -> int:
-    """The steps that have any: what lies before the first counts as of it."""
-    has_any = time > 0
-    steps = np.packbits(has_any[1:], bitorder="little").tobytes()
-    return int.from_bytes(steps, "little") | int(has_any[0])
-
-
-_MOSTLY = 0.9
-
-
-def _bearing(time: Int64Array) -> Int64Array:
-    """The largest values alone, until they hold most of the sum; 0 for the others."""
-    order = np.argsort(-time, kind="stable")
-    whole = np.cumsum(time[order])
-    enough = int(np.searchsorted(whole, _MOSTLY * whole[-1])) + 1
-    kept = np.zeros_like(time)
-    kept[order[:enough]] = time[order[:enough]]
-    return kept
+def _as_bits(line: Int64Array, column: Int64Array, shape: tuple[int, int]) -> list[int]:
+    """Of each line its columns from the second on as bits; the first counts as the
+    second.
+    """
+    there = np.zeros(shape, np.bool_)
+    there[line, column] = True
+    steps = np.packbits(there[:, 1:], axis=1, bitorder="little")
+    return [
+        int.from_bytes(row.tobytes(), "little") | before
+        for row, before in zip(steps, there[:, 0].tolist(), strict=True)
+    ]
 
 
 def together(found: Iterable[Inside]) -> tuple[Inside, ...]:
