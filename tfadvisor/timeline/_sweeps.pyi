@@ -21,6 +21,14 @@ def reached(times: Int64Array, asked: Int64Array) -> Int64Array: ...
 def contains(
     starts: Int64Array, ends: Int64Array, times: Int64Array
 ) -> npt.NDArray[np.bool_]: ...
+def met(
+    lo: Int64Array,
+    hi: Int64Array,
+    who: npt.NDArray[np.int32],
+    works: npt.NDArray[np.uint8],
+    starts: Int64Array,
+    ends: Int64Array,
+) -> Int64Array: ...
 def parents(starts: Int64Array, ends: Int64Array) -> Int64Array | None: ...
 def innermost(
     starts: Int64Array, ends: Int64Array

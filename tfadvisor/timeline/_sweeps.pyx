@@ -271,6 +271,22 @@ def contains(const int64_t[::1] starts, const int64_t[::1] ends, const int64_t[:
     return out
 
 
+def met(const int64_t[::1] lo, const int64_t[::1] hi, const int32_t[::1] who, const uint8_t[::1] works,
+        const int64_t[::1] starts, const int64_t[::1] ends):
+    """Indexes of the stretches with an instant in a set, of those whose `who` works."""
+    cdef Py_ssize_t n = starts.shape[0], m = lo.shape[0], i, j = 0, k = 0
+    out = np.empty(m, np.int64)
+    cdef int64_t[::1] found = out
+    with nogil:
+        for i in range(m):
+            if works[who[i]]:
+                j = upto(ends, n, lo[i], j)
+                if j < n and starts[j] < hi[i]:
+                    found[k] = i
+                    k += 1
+    return cut(out, k)
+
+
 cdef struct Open:
     int64_t end
     int64_t event

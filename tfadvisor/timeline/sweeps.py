@@ -37,6 +37,17 @@ within: Callable[[Int64Array, Int64Array, Int64Array, Int64Array], Int64Array] =
 contains: Callable[[Int64Array, Int64Array, Int64Array], npt.NDArray[np.bool_]] = (
     passes.contains
 )
+met: Callable[
+    [
+        Int64Array,
+        Int64Array,
+        npt.NDArray[np.int32],
+        npt.NDArray[np.uint8],
+        Int64Array,
+        Int64Array,
+    ],
+    Int64Array,
+] = passes.met
 alike: Callable[
     [
         tuple[npt.NDArray[np.int32], ...],

@@ -148,6 +148,18 @@ def contains(
     return np.asarray((index >= 0) & (times < ends[np.maximum(index, 0)]), np.bool_)
 
 
+def met(
+    lo: Int64Array,
+    hi: Int64Array,
+    who: npt.NDArray[np.int32],
+    works: npt.NDArray[np.uint8],
+    starts: Int64Array,
+    ends: Int64Array,
+) -> Int64Array:
+    """Indexes of the stretches with an instant in a set, of those whose `who` works."""
+    return np.flatnonzero((works[who] > 0) & (within(starts, ends, lo, hi) > 0))
+
+
 def parents(starts: Int64Array, ends: Int64Array) -> Int64Array:
     """Index of the innermost event around each, -1 without one. Events by start, longer
     ones first among equal starts.

@@ -76,6 +76,16 @@ def test_covered_time_and_membership(pairs, asked) -> None:
             ), name
 
 
+@given(spans, spans, st.lists(st.booleans(), min_size=3, max_size=3))
+def test_stretches_that_meet_a_set(pairs, stretches, working) -> None:
+    lo, hi = columns([(a, b + 1) for a, b in stretches])
+    who = np.arange(len(lo), dtype=np.int32) % 3
+    works = np.array(working, np.uint8)
+    asked = (lo, hi, who, works, *a_set(pairs))
+
+    assert compiled.met(*asked).tolist() == sweeps_twin.met(*asked).tolist()
+
+
 @given(spans, times)
 def test_covered_time_of_windows(pairs, asked) -> None:
     middle = len(asked) // 2

@@ -43,7 +43,7 @@ from tfadvisor.timeline.names.host_activities import (
     named_activity,
     plain,
 )
-from tfadvisor.timeline.sweeps import alike
+from tfadvisor.timeline.sweeps import alike, met
 from tfadvisor.timeline.walks import shared, tally
 from tfadvisor.vocabulary import TimeClass
 
@@ -72,8 +72,8 @@ included.
 _WAITING = frozenset((HostClass.WAIT, HostClass.GET_NEXT))
 Others = Callable[[], Iterable[Chains]]
 """Gives what each thread but the driving one does."""
-_Chosen = tuple[Chains, BoolArray]
-"""A thread, and some of its stretches."""
+_Working = tuple[Chains, BoolArray]
+"""A thread, and which of its places do what is asked for."""
 _Place = tuple[str, int, str]
 """(file, line, function)."""
 
@@ -118,7 +118,7 @@ class HostWork:
         self._spent: dict[tuple[TimeClass, int], _Given] = {}
         self._seen: dict[int, npt.NDArray[np.uint8]] = {}
         self._waits: dict[TimeClass, Intervals] = {}
-        self._workers: dict[tuple[TimeClass, bool], list[_Chosen]] = {}
+        self._workers: dict[tuple[TimeClass, bool], list[_Working]] = {}
         self._of_driver: dict[TimeClass, list[Intervals]] = {}
         self._sampled = sampled
         self._ticks: dict[TimeClass, Int64Array] = {}
@@ -196,8 +196,8 @@ class HostWork:
     def inside(self) -> Iterator[Inside]:
         """What lies in the time of each activity."""
         for (kind, _), given in self._spent.items():
-            activity_of = partial(
-                _activity_of,
+            activities_of = partial(
+                _activities_of,
                 kind,
                 given.chains,
                 self._threads,
@@ -208,7 +208,7 @@ class HostWork:
                 given.chains,
                 given.spent,
                 given.count,
-                activity_of,
+                activities_of,
                 self._words_of,
                 self._does,
             )
@@ -233,23 +233,25 @@ class HostWork:
         """
         working = [
             (thread, mine)
-            for thread, chosen in self._working(kind, telling)
-            if len(mine := _met(thread, chosen, waiting))
+            for thread, works in self._working(kind, telling)
+            if len(mine := _met(thread, works, waiting))
         ]
         if not working:
             return EMPTY
-        lo = np.concatenate([thread.lo[mine] for thread, mine in working])
-        hi = np.concatenate([thread.hi[mine] for thread, mine in working])
-        parts = shared(lo, hi, waiting.starts, waiting.ends)
+        los = [thread.lo[mine] for thread, mine in working]
+        his = [thread.hi[mine] for thread, mine in working]
+        parts = shared(
+            np.concatenate(los), np.concatenate(his), waiting.starts, waiting.ends
+        )
         at = 0
         for thread, mine in working:
             given = parts[at : at + len(mine)]
             self._add(kind, thread, thread.who[mine], thread.event[mine], given)
             at += len(mine)
-        return union(lo, hi)
+        return union_of(*map(union, los, his))
 
-    def _working(self, kind: TimeClass, telling: bool) -> list[_Chosen]:
-        """The stretches in which each other thread does the class's work."""
+    def _working(self, kind: TimeClass, telling: bool) -> list[_Working]:
+        """The places in which each other thread does the class's work."""
         known = self._workers.get((kind, telling))
         if known is not None:
             return known
@@ -257,9 +259,8 @@ class HostWork:
         for thread in self._others():
             says = self._names.telling[thread.leaf] == telling
             works = _works(kind, thread, self._names)
-            mine = thread.at_stretches(works & says)
-            if mine.any():
-                found.append((thread, mine))
+            if (works & says).any():
+                found.append((thread, (works & says)[thread.chain]))
         self._workers[kind, telling] = found
         return found
 
@@ -287,9 +288,16 @@ class HostWork:
         tally(who, event, ps, given.spent, given.count, seen, 1 << kind)
 
 
-def _met(thread: Chains, chosen: BoolArray, instants: Intervals) -> Int64Array:
-    """Those of the chosen stretches that have a part in the instants."""
-    return true_at(chosen & (instants.within(thread.lo, thread.hi) > 0))
+def _met(thread: Chains, works: BoolArray, instants: Intervals) -> Int64Array:
+    """The stretches of places that work which have a part in the instants."""
+    return met(
+        thread.lo,
+        thread.hi,
+        thread.who,
+        works.view(np.uint8),
+        instants.starts,
+        instants.ends,
+    )
 
 
 def _with_line(entry: Spent, lines: dict[_Place, int]) -> Spent:
@@ -442,19 +450,21 @@ def _in_words(
         np.ones(len(mine), np.uint8),
         0,
     )
-    for group in np.argsort(-total, kind="stable")[:_MOST].tolist():
-        entry = _said_of(kind, chains, threads, names, int(chain[last[group]]))
-        yield replace(entry, ps=int(total[group]))
+    largest = np.argsort(-total, kind="stable")[:_MOST]
+    said = _said_of(kind, chains, threads, names, chain[last[largest]])
+    for entry, ps in zip(said, total[largest].tolist(), strict=True):
+        yield replace(entry, ps=ps)
 
 
-def _activity_of(
+def _activities_of(
     kind: TimeClass,
     chains: Chains,
     threads: Threads,
     names: NameKinds,
-    chain: int,
-) -> str:
-    return _said_of(kind, chains, threads, names, chain).activity
+    chosen: Int64Array,
+) -> Iterator[str]:
+    for entry in _said_of(kind, chains, threads, names, chosen):
+        yield entry.activity
 
 
 def _said_of(
@@ -462,34 +472,27 @@ def _said_of(
     chains: Chains,
     threads: Threads,
     names: NameKinds,
-    chain: int,
-) -> Spent:
-    """What a chain or gap of a thread is said to be, without its time."""
-    named = _named_chain(kind, chains, chain, threads, names)
-    if chains.leaf[chain] < 0:
-        return _unnamed(named, with_frames=bool(names.frames.any()))
-    return _named(named)
-
-
-def _named_chain(
-    kind: TimeClass,
-    chains: Chains,
-    chain: int,
-    threads: Threads,
-    names: NameKinds,
-) -> NamedChain:
-    texts = {}
-    for name in CHAIN_NAMES:
-        row = int(getattr(chains, name)[chain])
-        texts[name] = threads.names[row] if row >= 0 else ""
-    return NamedChain(
-        kind=kind,
-        waits=int(chains.kind[chain]) in _WAITING,
-        feeds=bool(chains.feeds[chain]),
-        functions=names.functions,
-        runs_functions=names.runs_functions,
-        **texts,
-    )
+    chosen: Int64Array,
+) -> Iterator[Spent]:
+    """What the chosen chains and gaps of a thread are said to be, without their
+    time.
+    """
+    with_frames = bool(names.frames.any())
+    columns = [getattr(chains, name)[chosen].tolist() for name in CHAIN_NAMES]
+    rows = zip(*columns, strict=True)
+    waits = _is_any(chains.kind[chosen], _WAITING).tolist()
+    feeds = chains.feeds[chosen].tolist()
+    for texts, waiting, feeding in zip(rows, waits, feeds, strict=True):
+        named = NamedChain(
+            kind,
+            *(threads.names[row] if row >= 0 else "" for row in texts),
+            waits=waiting,
+            feeds=feeding,
+            functions=names.functions,
+            runs_functions=names.runs_functions,
+        )
+        gap = texts[0] < 0
+        yield _unnamed(named, with_frames=with_frames) if gap else _named(named)
 
 
 @lru_cache(maxsize=1 << 12)  # the hosts of a run do the same
