@@ -9,6 +9,7 @@ integers as text (`GemmBackendConfig` in xla/service/gpu/backend_configs.proto).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from math import prod
 
 import msgspec
@@ -53,6 +54,7 @@ class DotNumbers(msgspec.Struct, frozen=True):
     rhs_groups: tuple[int, ...]
 
 
+@lru_cache(maxsize=1 << 12)  # costs, types and tables ask it of the same
 def dot_size(instruction: Instruction) -> DotSize | None:
     """Of a dot, or of a library call that stands for one; None for anything else, or
     when the call does not say.

@@ -451,8 +451,8 @@ def _in_words(
         0,
     )
     largest = np.argsort(-total, kind="stable")[:_MOST]
-    said = _said_of(kind, chains, threads, names, chain[last[largest]])
-    for entry, ps in zip(said, total[largest].tolist(), strict=True):
+    entries = _said_of(kind, chains, threads, names, chain[last[largest]])
+    for entry, ps in zip(entries, total[largest].tolist(), strict=True):
         yield replace(entry, ps=ps)
 
 
@@ -461,7 +461,7 @@ def _activities_of(
     chains: Chains,
     threads: Threads,
     names: NameKinds,
-    chosen: Int64Array,
+    chosen: npt.NDArray[np.int32],
 ) -> Iterator[str]:
     for entry in _said_of(kind, chains, threads, names, chosen):
         yield entry.activity
@@ -472,7 +472,7 @@ def _said_of(
     chains: Chains,
     threads: Threads,
     names: NameKinds,
-    chosen: Int64Array,
+    chosen: npt.NDArray[np.int32],
 ) -> Iterator[Spent]:
     """What the chosen chains and gaps of a thread are said to be, without their
     time.
@@ -482,16 +482,17 @@ def _said_of(
     rows = zip(*columns, strict=True)
     waits = _is_any(chains.kind[chosen], _WAITING).tolist()
     feeds = chains.feeds[chosen].tolist()
-    for texts, waiting, feeding in zip(rows, waits, feeds, strict=True):
+    for chain, waiting, feeding in zip(rows, waits, feeds, strict=True):
+        texts = [threads.names[row] if row >= 0 else "" for row in chain]
         named = NamedChain(
-            kind,
-            *(threads.names[row] if row >= 0 else "" for row in texts),
+            kind=kind,
             waits=waiting,
             feeds=feeding,
             functions=names.functions,
             runs_functions=names.runs_functions,
+            **dict(zip(CHAIN_NAMES, texts, strict=True)),
         )
-        gap = texts[0] < 0
+        gap = chain[0] < 0
         yield _unnamed(named, with_frames=with_frames) if gap else _named(named)
 
 

@@ -53,7 +53,7 @@ def inside(
     chains: Chains,
     spent: Int64Array,
     count: npt.NDArray[np.int32],
-    activities_of: Callable[[Int64Array], Iterable[str]],
+    activities_of: Callable[[npt.NDArray[np.int32]], Iterable[str]],
     words_of: Callable[[int], str],
     does: Callable[[int], Doing],
 ) -> Iterator[Inside]:

@@ -37,7 +37,7 @@ _SENDS = "hands tensors to the device (_Send)"
 """
 
 
-class NamedChain(msgspec.Struct, frozen=True):
+class NamedChain(msgspec.Struct, frozen=True, kw_only=True):
     """The names of the events around an instant of a thread; "" for what it lacks."""
 
     kind: TimeClass
