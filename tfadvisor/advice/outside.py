@@ -94,10 +94,11 @@ def _is_known(part: RunPart) -> bool:
 
 def part_words(part: RunPart) -> str:
     """`evaluate (train.py:84)`; a part that is named by its line is not named twice."""
+    what = f"the {part.what}" if part.what.endswith(" of each epoch") else part.what
     if not part.places:
-        return part.what
+        return what
     place = f"{part.places[0].file}:{part.places[0].line}"
-    return part.what if place in part.what else f"{part.what} ({place})"
+    return what if place in what else f"{what} ({place})"
 
 
 def _by_samples(part: RunPart, account: RunAccount) -> Outside:
@@ -147,7 +148,7 @@ _COMPILE_ONCE = _code(
 )
 _ASK_WHAT_FILLS = _code(
     "The samples do not show what happens then. Does a shuffle buffer or a "
-    "cache fill, as at the begin of each epoch? Then shuffle before the costly map(), "
+    "cache fill, as at the beginning of each epoch? Then shuffle before the costly map(), "
     "where elements are small, or with a smaller buffer.",
     "a smaller buffer shuffles less well",
 )

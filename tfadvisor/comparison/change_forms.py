@@ -82,7 +82,7 @@ def causes(page: TextPage, comparison: Comparison) -> None:
 
     page.line()
     for words in beside_words(comparison):
-        _beside(page, ("beside it", DIM), words)
+        _beside(page, ("also", DIM), words)
 
 
 def _style(milliseconds: float, class_name: str) -> str:

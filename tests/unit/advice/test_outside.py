@@ -78,6 +78,12 @@ def test_an_unknown_function_has_no_cure() -> None:
     assert found.title == "30% of the run is draw (train.py:46)"
 
 
+def test_a_time_of_each_epoch_has_its_article() -> None:
+    (found,) = outside_of(account(part("other", 0.3, "end of each epoch")), None)
+
+    assert found.title == "30% of the run is the end of each epoch (train.py:46)"
+
+
 def test_a_line_of_the_loop_of_which_nothing_is_known_is_no_finding() -> None:
     """The thread may wait there for the devices: it is named, and limits nothing."""
     run = account(part("other", 0.5, "train.py:46"))

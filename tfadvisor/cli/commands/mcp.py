@@ -46,7 +46,7 @@ def mcp(root: Root = Path()) -> int:
     """Answer an agent's questions about traces below a folder, over the Model Context
     Protocol.
 
-    Tools: list_runs, analyze, ops, explain_rule, explain, fix, compare, check_flags.
+    Tools: list_runs, analyze, ops, explain, fix, compare, check_flags.
     None of them writes or runs anything, and paths that lead out of the folder, by
     links too, are refused.
     """

@@ -41,30 +41,37 @@ class Reports:
         path: str,
         run: str | None = None,
         host: str | None = None,
+        source: str | None = None,
     ) -> Report:
-        """The report of a run, kept until one of its files changes. Raises TraceError
-        or UsageError.
+        """The report of a run, kept until one of its files changes. source: the
+        program's script or folder; such a report is made anew, since files there may
+        change. Raises TraceError or UsageError.
         """
-        return self.report_of(self._root.run(path, run, host)[0])
+        found, _ = self._root.run(path, run, host)
+        if source is None:
+            return self.report_of(found)
+        program = self._root.path(source)
+        folder = program if program.is_dir() else program.parent
+        return _analysed(found, Options(within=self._root.folder, source=folder))
 
     def report_of(self, run: Run) -> Report:
         """As report."""
         key = (run.path, run.name, _states(run))
         with self._lock:
             if key not in self._kept:
-                self._kept[key] = _analysed(run, self._root.folder)
+                self._kept[key] = _analysed(run, Options(within=self._root.folder))
                 if len(self._kept) > _KEPT:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(key)
             return self._kept[key]
 
 
-def _analysed(run: Run, root: Path) -> Report:
+def _analysed(run: Run, options: Options) -> Report:
     """In a process of its own: a trace that was made to take all time or memory ends
     that, and not the server.
     """
     if os.environ.get("TFADVISOR_LIMITS") == "0":
-        return analyze_run(run, Options(within=root))
+        return analyze_run(run, options)
     allowed = limits_of_files(run.files)
     worker = Worker(__name__)
     began = monotonic()
@@ -72,7 +79,7 @@ def _analysed(run: Run, root: Path) -> Report:
     late.daemon = True
     late.start()
     try:
-        report = worker.ask((run, root, allowed))
+        report = worker.ask((run, options, allowed))
         assert isinstance(report, Report)
         return report
     except EOFError as error:
@@ -91,11 +98,11 @@ def main() -> None:
     answer_tasks(_answer)
 
 
-def _answer(task: tuple[Run, Path, Limits]) -> Report:
-    run, root, allowed = task
+def _answer(task: tuple[Run, Options, Limits]) -> Report:
+    run, options, allowed = task
     try:
         with limited_memory(allowed.memory):
-            return analyze_run(run, Options(within=root))
+            return analyze_run(run, options)
     except (MemoryError, SystemError) as error:
         # an extension that gets no memory may fail without an exception
         raise allowed.too_large(str(run.path)) from error

@@ -69,7 +69,6 @@ class Tools:
             self.list_runs,
             self.analyze,
             self.ops,
-            self.explain_rule,
             self.explain,
             self.fix,
             self.compare,
@@ -170,25 +169,6 @@ class Tools:
             rows = rows[: len(rows) // 2]
         return _json({"ops": rows, "left_out": len(found) - len(rows)})
 
-    def explain_rule(
-        self,
-        rule_id: Annotated[
-            str, Field(description="As a finding names it, as input-not-prefetched.")
-        ],
-    ) -> str:
-        """Explain a rule: why it matters, when it fires, what it prescribes and what
-        that costs, and where that is from.
-        """
-        from tfadvisor.advice.checking.rule_page import rule_page
-        from tfadvisor.advice.loading.catalogue import load_catalogue
-
-        rules = {rule.id: rule for rule in load_catalogue(preview=True).rules}
-        if rule_id not in rules:
-            raise UsageError(
-                f"no rule is called {rule_id}.{did_you_mean(rule_id, rules)}"
-            )
-        return rule_page(rules[rule_id])
-
     def explain(
         self,
         name: Annotated[
@@ -201,16 +181,25 @@ class Tools:
         path: Path_ = ".",
         run: RunName = None,
         host: HostName = None,
+        source: Annotated[
+            str | None,
+            Field(
+                description="The program, its script or folder below the root, which "
+                "is read and never run: shows its lines with what each costs."
+            ),
+        ] = None,
     ) -> str:
-        """Explain any name: what a metric, flag or word means, or what a run spends on
-        a line of the program, with its source, or on an op.
+        """Explain any name: why a rule matters and what it prescribes, what a metric,
+        flag or word means, or what a run spends on a line of the program, with its
+        source, or on an op.
         """
         from tfadvisor.advice.explaining.find import meant
         from tfadvisor.advice.loading.catalogue import load_catalogue
         from tfadvisor.report.forms import place_text
 
         if _PLACE.search(name):
-            found = place_text(self._reports.report(path, run, host), name)
+            report = self._reports.report(path, run, host, source)
+            found = place_text(report, name)
             if found:
                 return found[:LARGEST]
         known = meant(name, load_catalogue(preview=True).rules)

@@ -86,7 +86,7 @@ def test_an_agent_finds_the_run_its_cause_and_the_patch(project: Path) -> None:
         project,
         ("list_runs", {}),
         ("analyze", {"path": "slow"}),
-        ("explain_rule", {"rule_id": "input-not-prefetched"}),
+        ("explain", {"name": "input-not-prefetched"}),
         ("fix", {"path": "slow", "source": "train.py", "rule": "input-not-prefetched"}),
         ("compare", {"base": "slow", "new": "fast"}),
     )
@@ -97,7 +97,7 @@ def test_an_agent_finds_the_run_its_cause_and_the_patch(project: Path) -> None:
         "fast",
     }
     assert brief[1].startswith("INPUT-BOUND")
-    assert "Fires when" in rule[1]
+    assert "dataset.prefetch(tf.data.AUTOTUNE)" in rule[1]
     assert "--- a/train.py" in patch[1]
     assert ".prefetch(" in patch[1]
     assert "input" in compared[1]
@@ -148,6 +148,38 @@ def test_an_agent_mends_a_program_by_what_the_tools_say_alone(
     assert (edited in before) is not (edited in after)
     assert told.startswith("program.py:")
     assert len(brief.encode()) <= 2048 + 100
+
+
+@pytest.mark.parametrize(
+    ("fixture", "program", "costs"),
+    [
+        ("jax-loader", "program.py", r" 27   41%  input .*rows = \[random\.random\("),
+        ("jax-logging", "program.py", r" 30   88%  host .*enumerate\(history\)"),
+        ("gpu-runs/own-cifar", "main.py", r" 66 .*%  compute .*apply_gradients"),
+    ],
+)
+def test_an_agent_reads_the_line_of_the_brief_among_its_neighbours_with_their_costs(
+    tmp_path: Path, fixture: str, program: str, costs: str
+) -> None:
+    """The trace holds no source; the program lies elsewhere below the root."""
+    ignored = shutil.ignore_patterns("*.py", "*.json", "variants")
+    shutil.copytree(FIXTURES / fixture, tmp_path / "runs", ignore=ignored)
+    (tmp_path / "code").mkdir()
+    source = shutil.copy(FIXTURES / fixture / program, tmp_path / "code")
+
+    ((_, listed),) = answers(tmp_path, ("list_runs", {}))
+    path = json.loads(listed)["runs"][0]["path"]
+    ((_, brief),) = answers(tmp_path, ("analyze", {"path": path}))
+    (place,) = re.findall(rf"^   where: ({re.escape(program)}:\d+)", brief, re.M)[:1]
+    ((error, shown),) = answers(
+        tmp_path, ("explain", {"name": place, "path": path, "source": "code"})
+    )
+
+    assert not error
+    number = int(place.rpartition(":")[2])
+    line = Path(source).read_text("utf-8").splitlines()[number - 1].strip()
+    assert re.search(rf"^> +{number} .*{re.escape(line)}$", shown, re.M)
+    assert re.search(costs, shown)
 
 
 def test_the_whole_report_and_parts_of_it(project: Path) -> None:
@@ -271,16 +303,20 @@ def test_faults_are_errors_of_the_tool_in_the_words_of_the_command(
         (("analyze", {"path": "empty.xplane.pb"}), "is empty."),
         (("analyze", {"path": "slow", "run": "yesterday"}), "is not there"),
         (
-            ("explain_rule", {"rule_id": "input-not-prefetch"}),
+            ("explain", {"name": "imput-not-prefetched"}),
             "Did you mean input-not-prefetched?",
         ),
         (("fix", {"path": "slow", "source": ".."}), "leads out of"),
+        (
+            ("explain", {"name": "train.py:1", "path": "slow", "source": ".."}),
+            "leads out of",
+        ),
         (("compare", {"base": "slow", "new": "../outside"}), "leads out of"),
         (("check_flags", {"flags": "", "jaxlib": "new"}), "is no version"),
         (("analyze", {"path": "slow", "detail": "all"}), "brief"),
         (
-            ("explain_rule", {"rule": "input-not-prefetched"}),
-            "explain_rule: rule_id: Field required",
+            ("explain", {"rule": "input-not-prefetched"}),
+            "explain: name: Field required",
         ),
         (("ops", {"path": "slow", "kind": "copy-ish"}), "no op is of kind copy-ish."),
     )

@@ -279,6 +279,8 @@ def test_the_text_says_first_what_failed_and_why_then_what_could_have_been_seen(
     )
     assert any("new_one: new, 23.5 ms per step, 1 time" in line for line in lines)
     assert any("1: kernels_per_step" in line for line in lines)
+    change = "The step takes 40 ms (40%) more: compute +20 ms, host +20 ms."
+    assert f"Against run: {change}" in lines
 
 
 class Terminal(io.StringIO):

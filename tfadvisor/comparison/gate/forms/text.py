@@ -93,7 +93,9 @@ def _explained(page: TextPage, verdict: GateResult) -> None:
     is_passed = verdict.outcome in (Outcome.PASS, Outcome.WARN)
     if verdict.comparison is None or is_passed:
         return
-    page.line((verdict_words(verdict.comparison), TITLE))
+    against = one_line(verdict.comparison.base.name)
+    words = f"Against {against}: {verdict_words(verdict.comparison)}"
+    page.hanging("", (words, TITLE), 0)
     causes(page, verdict.comparison)
     page.line()
 
