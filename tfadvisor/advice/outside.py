@@ -148,8 +148,8 @@ _COMPILE_ONCE = _code(
 )
 _ASK_WHAT_FILLS = _code(
     "The samples do not show what happens then. Does a shuffle buffer or a "
-    "cache fill, as at the beginning of each epoch? Then shuffle before the costly map(), "
-    "where elements are small, or with a smaller buffer.",
+    "cache fill, as at the beginning of each epoch? Then shuffle before the costly "
+    "map(), where elements are small, or with a smaller buffer.",
     "a smaller buffer shuffles less well",
 )
 _SOMETIMES = ("evaluation", "saving", "logging")
