@@ -28,6 +28,7 @@ from tfadvisor.timeline.names.kernels import (
     precision_of_type,
 )
 from tfadvisor.timeline.names.models import has_tensor_cores
+from tfadvisor.timeline.names.op_path import op_path
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter, TimeClass
 
@@ -69,7 +70,7 @@ def _kernels(question: Question) -> _Kernels:
     """Of all GPUs. Raises MetricAbsent when none runs in a counted step."""
     told = _known_by_hlo(question)
     rounds = rounds_to_tf32(gpus(question.run)[0][1].properties)
-    without = _without_room(question)
+    without = _without_room(question) | _of_few_filters(question)
 
     def kind_of(name: str) -> KernelKind:
         kind = product_kind(name, told.get(name, Precision.UNKNOWN), rounds)
@@ -151,6 +152,23 @@ def _without_room(question: Question) -> frozenset[str]:
     return frozenset(
         kernel for kernel, sides in found.items() if max(sides) < _SHORTEST
     )
+
+
+def _of_few_filters(question: Question) -> frozenset[str]:
+    """Kernels that run in convolutions of too few filters alone, by the shapes that
+    TensorFlow's allocators tell.
+    """
+    most: dict[str, int] = {}
+    for host, device in gpus(question.run):
+        ops, filters = device.ops, host.evidence.filters
+        if not filters:
+            continue
+        for row in ops.of_class(DeviceClass.COMPUTE).tolist():
+            path = op_path(ops.names[ops.path[row]]) if ops.path[row] >= 0 else None
+            count = _SHORTEST if path is None else filters.get(path.layer, _SHORTEST)
+            name = ops.names[ops.name[row]]
+            most[name] = max(most.get(name, 0), count)
+    return frozenset(name for name, count in most.items() if count < _SHORTEST)
 
 
 def product_kind(

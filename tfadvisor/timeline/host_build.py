@@ -21,7 +21,7 @@ from tfadvisor.timeline.devices.device_kinds import (
     unrecorded_work,
 )
 from tfadvisor.timeline.devices.protocol import RecordedHost
-from tfadvisor.timeline.host.allocators import device_memory
+from tfadvisor.timeline.host.allocators import device_memory, filters_by_layer
 from tfadvisor.timeline.host.compiles import compiled_in_steps, libraries
 from tfadvisor.timeline.host.dispatch_lines import dispatch_lines
 from tfadvisor.timeline.host.dispatches import (
@@ -115,6 +115,8 @@ SELECTION = Selection(
         stats.BYTES_AVAILABLE: _ALLOCATIONS,
         stats.PEAK_BYTES_IN_USE: _ALLOCATIONS,
         stats.ALLOCATION_BYTES: _ALLOCATIONS,
+        stats.BLOCK_SHAPE: _ALLOCATIONS,
+        stats.REGION_TYPE: _ALLOCATIONS,
         stats.PRODUCER_ID: _NOT_SCHEDULING,
         stats.CONSUMER_ID: _NOT_SCHEDULING,
     }
@@ -125,8 +127,6 @@ PICTURED = Selection(
     {
         **(SELECTION.stats or {}),
         stats.BLOCK_ADDRESS: _ALLOCATIONS,
-        stats.BLOCK_SHAPE: _ALLOCATIONS,
-        stats.REGION_TYPE: _ALLOCATIONS,
     }
 )
 """What is decoded of a trace whose page is drawn."""
@@ -388,6 +388,7 @@ def _explain(
         ),
         pictures=pictures,
         memory_curves=curves,
+        filters=filters_by_layer(trace, threads),
     )
 
 

@@ -99,6 +99,8 @@ class HostEvidence(msgspec.Struct, frozen=True):
     """What each allocator has given out over time; empty unless pictures were asked
     for.
     """
+    filters: Mapping[str, int] = {}
+    """How many filters the convolution of each layer has, as far as allocators tell."""
 
 
 class HostBreakdown(msgspec.Struct, frozen=True):

@@ -84,6 +84,45 @@ def test_products_in_complex_numbers_have_no_narrower_type() -> None:
     assert measured.fact("slowest_fp32_kernel") == "volta_sgemm_64x64_nn"
 
 
+@pytest.mark.parametrize(("second", "share"), [(6, 0), (8, 60 / 90), (None, 60 / 90)])
+def test_a_kernel_of_layers_with_six_filters_each_leaves_no_tensor_core_idle(
+    second: int | None, share: float
+) -> None:
+    """TensorFlow states no shapes of products; the gradient of a layer's filters has
+    theirs: height, width, channels, filters. A convolution with nothing known of its
+    filters counts. 60 of 90 µs are of a kernel that two layers share.
+    """
+    builder = trace().step(0, 100).busy("GPU:0", (60, 90), name="loop_add_fusion")
+    builder.plane_stat("/device:GPU:0", compute_cap_major=7, compute_cap_minor=0)
+    for number, filters in ((1, 6), (2, second)):
+        layer = f"net/conv2d_{number}"
+        start = 30 * (number - 1)
+        builder.kernel(
+            "GPU:0",
+            "volta_scudnn_128x32_relu_small_nn_v1",
+            start,
+            start + 30,
+            launched=(start, start),
+            tf_op=f"{layer}/Relu:_FusedConv2D",
+        )
+        gradient = f"gradient_tape/{layer}/Conv2D/Conv2DBackpropFilter"
+        for region, shape in (("temp", "[4096,32]"), ("output", f"[3,3,16,{filters}]")):
+            if filters is not None:
+                builder.call(
+                    "MemoryAllocation",
+                    start,
+                    start,
+                    allocator_name="GPU_0_bfc",
+                    tf_op=gradient,
+                    region_type=region,
+                    shape=shape,
+                )
+
+    measured = builder.measure()
+
+    assert measured.value("fp32_matrix_share") == approx(share)
+
+
 @pytest.mark.parametrize(("channels", "share"), [(6, 0), (8, 1)])
 def test_six_channels_fill_no_tensor_core(channels: int, share: float) -> None:
     program = hlo.module(

@@ -348,12 +348,11 @@ def _differences(candidates: Sequence[Snapshot]) -> list[str]:
 def _first_run(stored: Sequence[Snapshot], first: Snapshot) -> str:
     others = sorted({run.key.model for run in stored})
     words = (
-        f"No baseline of model {first.key.model} yet, so the gate judges nothing "
-        "relative."
+        f"The store held no run of model {first.key.model} to compare this one with."
     )
     if others:
         words += f" The store holds {', '.join(others[:5])}; --model chooses."
-    return f"{words} `tfadvisor baseline add` creates one."
+    return f"{words} `tfadvisor gate --add` adds each run that does not fail."
 
 
 # Whether two runs may be compared: what must be alike, and what may differ but is

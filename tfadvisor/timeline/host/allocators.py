@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -12,7 +12,14 @@ from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.device_events import is_host_allocator
+from tfadvisor.timeline.names.op_path import op_path
 from tfadvisor.trace.columns import HostTrace
+from tfadvisor.units import number_of
+
+_OF_FILTERS = "BackpropFilter"
+"""The end of the type of ops that compute a convolution's gradient by its filters,
+whose output has the filters' shape: height, width, channels, filters.
+"""
 
 
 class DeviceMemory(msgspec.Struct, frozen=True):
@@ -69,4 +76,45 @@ def numbers_at(
     table = np.zeros(len(threads), np.int64)
     table[where] = value
     found: Int64Array = table[positions]
+    return found
+
+
+def texts_at(
+    trace: HostTrace,
+    threads: Threads,
+    stat: str,
+    positions: Sequence[int] | Int64Array,
+) -> list[str]:
+    """The text that each event bears, "" without one."""
+    column = trace.stat(stat)
+    event, code = column.codes()
+    where = threads.positions(event)
+    table = np.full(len(threads), -1)
+    table[where[where >= 0]] = code[where >= 0]
+    chosen = table[np.asarray(positions, np.int64)].tolist()
+    return [column.texts[one] if one >= 0 else "" for one in chosen]
+
+
+def filters_by_layer(trace: HostTrace, threads: Threads) -> dict[str, int]:
+    """How many filters the convolution of each layer has, which TensorFlow's allocators
+    tell while it is trained; empty where none did.
+    """
+    column = trace.stat(stats.TF_OP)
+    event, code = column.codes()
+    wanted = [at for at, op in enumerate(column.texts) if op.endswith(_OF_FILTERS)]
+    where = threads.positions(event[np.isin(code, wanted)])
+    where = where[where >= 0]
+    regions = texts_at(trace, threads, stats.REGION_TYPE, where)
+    outputs = where[np.array([one == "output" for one in regions], np.bool_)]
+    told = zip(
+        texts_at(trace, threads, stats.TF_OP, outputs),
+        texts_at(trace, threads, stats.BLOCK_SHAPE, outputs),
+        strict=True,
+    )
+    found = {}
+    for op, shape in dict.fromkeys(told):
+        path = op_path(op)
+        count = number_of(shape.strip("[]").rpartition(",")[2])
+        if path is not None and count is not None:
+            found[path.layer] = count
     return found

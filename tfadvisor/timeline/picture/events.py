@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.timeline.host.allocators import allocators, numbers_at
+from tfadvisor.timeline.host.allocators import allocators, numbers_at, texts_at
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names import stats
@@ -310,25 +310,10 @@ def _live(
             held.pop(one, None)
     chosen = sorted(held.values(), key=lambda place: -size[place])[:_MOST_BLOCKS]
     words = [
-        _texts(trace, threads, stat, until[chosen])
+        texts_at(trace, threads, stat, until[chosen])
         for stat in (stats.TF_OP, stats.REGION_TYPE, stats.BLOCK_SHAPE)
     ]
     return [
         Block(op, region, shape, size[place], int(threads.start[until[place]]))
         for place, op, region, shape in zip(chosen, *words, strict=True)
-    ]
-
-
-def _texts(
-    trace: HostTrace,
-    threads: Threads,
-    stat: str,
-    positions: Sequence[int] | Int64Array,
-) -> list[str]:
-    column = trace.stat(stat)
-    event, code = column.codes()
-    text = dict(zip(threads.positions(event).tolist(), code.tolist(), strict=True))
-    return [
-        column.texts[text[one]] if one in text else ""
-        for one in np.asarray(positions).tolist()
     ]

@@ -51,7 +51,10 @@ def test_a_first_run_has_no_baseline_and_is_told_so() -> None:
     found = choose([], [snapshot()], 10)
 
     assert (found.runs, found.refused) == ((), ())
-    assert "No baseline of model default yet" in found.notices[0]
+    assert found.notices[0] == (
+        "The store held no run of model default to compare this one with. "
+        "`tfadvisor gate --add` adds each run that does not fail."
+    )
 
 
 def test_another_models_store_names_the_models_that_it_has() -> None:
