@@ -106,13 +106,13 @@ def filters_by_layer(trace: HostTrace, threads: Threads) -> dict[str, int]:
     where = where[where >= 0]
     regions = texts_at(trace, threads, stats.REGION_TYPE, where)
     outputs = where[np.array([one == "output" for one in regions], np.bool_)]
-    told = zip(
+    shapes = zip(
         texts_at(trace, threads, stats.TF_OP, outputs),
         texts_at(trace, threads, stats.BLOCK_SHAPE, outputs),
         strict=True,
     )
     found = {}
-    for op, shape in dict.fromkeys(told):
+    for op, shape in dict.fromkeys(shapes):
         path = op_path(op)
         count = number_of(shape.strip("[]").rpartition(",")[2])
         if path is not None and count is not None:
