@@ -181,6 +181,7 @@ DOORS = (
     "comparison.gate",
     "comparison.ledger",
     # files beside a trace, and what a trace is made of
+    "trace._wire",
     "trace.bounds",
     "trace.columns",
     "trace.counters",

@@ -12,6 +12,11 @@ import msgspec
 from tfadvisor.errors import TraceError
 from tfadvisor.trace.bounds import FIXED_32, FIXED_64, SIZED, VARINT
 
+try:
+    from tfadvisor.trace._wire import message_entries, packed_numbers
+except ImportError:  # installed without a C compiler
+    message_entries = packed_numbers = None  # type: ignore[assignment]
+
 Entry = tuple[int, int, int]
 """A field of a message: its key, then the number and -1, or where its bytes begin and
 end.
@@ -57,6 +62,21 @@ def entries(
 ) -> list[Entry]:
     """The fields of the message in data[lo:hi], in order. Raises TraceError where the
     bytes are no message.
+    """
+    if message_entries is not None:
+        compiled = message_entries(proto.data, lo, hi)
+        if compiled is not None:
+            return compiled
+    return entries_by_hand(proto, lo, hi)
+
+
+def entries_by_hand(
+    proto: Proto,
+    lo: int,
+    hi: int,
+) -> list[Entry]:
+    """As entries, in Python: what defines it, and knows what is wrong with the
+    bytes.
     """
     data = proto.data
     found: list[Entry] = []
@@ -180,10 +200,20 @@ def numbers_of(
         if key == single:
             found.append(signed(at))
         elif key == packed:
-            while at < end:
-                value, at = varint(proto, at, end)  # noqa: PLW2901
-                found.append(signed(value))
+            found += _packed(proto, at, end)
     return tuple(found)
+
+
+def _packed(proto: Proto, lo: int, hi: int) -> list[int]:
+    if packed_numbers is not None:
+        compiled = packed_numbers(proto.data, lo, hi)
+        if compiled is not None:
+            return compiled
+    found = []
+    while lo < hi:
+        value, lo = varint(proto, lo, hi)
+        found.append(signed(value))
+    return found
 
 
 def messages_of(
