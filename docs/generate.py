@@ -26,7 +26,7 @@ from tfadvisor.advice.explaining import glossary
 from tfadvisor.advice.flags.advice import Variable, advice, variables
 from tfadvisor.advice.flags.recorded import recording
 from tfadvisor.advice.loading.catalogue import load_catalogue
-from tfadvisor.cli.main import app
+from tfadvisor.cli.typer_app import app
 from tfadvisor.metrics.registry import registered_facts, registered_metrics
 from tfadvisor.trace import columns
 

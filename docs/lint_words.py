@@ -333,7 +333,7 @@ def helps() -> list[Text]:
     """
     import typer.main  # single pages need no command
 
-    from tfadvisor.cli.main import app
+    from tfadvisor.cli.typer_app import app
 
     top = typer.main.get_command(app)
     return [*_helps(top, typer.Context(top, info_name="tfadvisor"))]

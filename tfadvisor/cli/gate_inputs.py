@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from tfadvisor.analysis import Options, analyze_run, draw_run
 from tfadvisor.cli.outputs import note
-from tfadvisor.cli.reading_options import chosen_run
-from tfadvisor.cli.recording import bounded
+from tfadvisor.cli.reading import bounded, chosen_run
 from tfadvisor.comparing import as_snapshot, comparison_of
 from tfadvisor.comparison import on_page
 from tfadvisor.comparison.baseline.snapshot import (

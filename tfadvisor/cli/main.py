@@ -1,20 +1,14 @@
-"""The command: which commands there are, how errors are said, which exit code it ends
-with.
-"""
+"""The command: how errors are said, and which exit code it ends with."""
 
 from __future__ import annotations
 
 import errno
 import os
 import sys
-from typing import Annotated, ClassVar
 
-import typer
-import typer.main
-
+from tfadvisor.cli.analyzing import analyze_plainly, plain_analysis
 from tfadvisor.cli.ending import EXIT_INTERRUPTED, asked_to_end
 from tfadvisor.cli.streams import unwritten
-from tfadvisor.cli.typer_commands import LazyCommands, WrongUse, words_of
 from tfadvisor.errors import (
     AdvisorError,
     SeveralMistakes,
@@ -23,78 +17,8 @@ from tfadvisor.errors import (
     fault_of_environment,
 )
 from tfadvisor.printable import in_one_message
-from tfadvisor.version import VERSION
 
 EXIT_INTERNAL = 5
-
-_ABOUT = (
-    "Reads a TensorFlow or JAX profiler trace and says where the step's time goes, "
-    "why, and what to change."
-)
-_EXAMPLES = """\
-Examples:
-  tfadvisor logdir/                    the newest run of a logdir, analysed
-  tfadvisor logdir/ -o report.html     a page for a browser
-  tfadvisor run -- python train.py     record a program, print its report
-  tfadvisor fix logdir/ --source train.py
-  tfadvisor try --from logdir/ -- python train.py
-  tfadvisor compare before/ after/
-  tfadvisor explain mfu                what a word, rule or metric means
-  tfadvisor COMMAND --help             a command's options and examples
-
-Exit codes: 0 fine, 1 the gate failed or a finding at --fail-on level, 2 usage,
-3 nothing to analyse, 4 not comparable or not enough data to judge, 5 a rule or
-metric broke, 130 interrupted, 143 terminated."""
-
-_FILES = {"try": "try_out"}
-"""Where a command stands whose name is a word of Python."""
-
-
-_FIRST = ("run", "analyze", "try", "fix", "gate")
-_MORE = (
-    "compare",
-    "baseline",
-    "explain",
-    "rules",
-    "flags",
-    "fleet",
-    "export",
-    "mcp",
-)
-
-
-class _Commands(LazyCommands):
-    modules: ClassVar = {
-        name: f"tfadvisor.cli.commands.{_FILES.get(name, name)}"
-        for name in (*_FIRST, *_MORE)
-    }
-    first: ClassVar = _FIRST
-
-
-app = typer.Typer(
-    cls=_Commands,
-    help=_ABOUT,
-    epilog=_EXAMPLES,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def _print_version(asked: bool) -> None:
-    if asked:
-        sys.stdout.write(f"tfadvisor {VERSION}\n")
-        raise typer.Exit()
-
-
-@app.callback()
-def tfadvisor(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", is_eager=True, callback=_print_version, help="show the version"
-        ),
-    ] = False,
-) -> None:
-    """The options before a command."""
 
 
 def guarded_main(arguments: list[str]) -> int:
@@ -120,25 +44,19 @@ def guarded_main(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    command = typer.main.get_command(app)
-    if "_TFADVISOR_COMPLETE" in os.environ:
-        command.main(
-            args=[], prog_name="tfadvisor"
-        )  # a shell asks what could come next
-    try:
-        with command.make_context("tfadvisor", list(arguments)) as context:
-            return int(command.invoke(context) or 0)
-    except typer.Exit as ended:  # --help and --version
-        return ended.exit_code
+    completing = "_TFADVISOR_COMPLETE" in os.environ  # a shell asks what could follow
+    plain = None if completing else plain_analysis(arguments)
+    if plain is not None:
+        return analyze_plainly(*plain)
+    from tfadvisor.cli.typer_app import run_command  # imports Typer
+
+    return run_command(arguments)
 
 
 def _told(error: Exception) -> int:
     """Says what went wrong and returns its exit code."""
     if asked_to_end():  # and what was interrupted took it for something else
         return EXIT_INTERNAL
-    if isinstance(error, WrongUse):
-        _say(words_of(error))
-        return 2
     if isinstance(error, AdvisorError):
         for one in error.each if isinstance(error, SeveralMistakes) else (error,):
             _say(str(one))

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tfadvisor.errors import UsageError
 from tfadvisor.files import replace_file
 from tfadvisor.html_fragments import as_ascii
@@ -16,6 +18,26 @@ from tfadvisor.printable import in_one_message, without_commands
 from tfadvisor.report.forms import Form
 from tfadvisor.text_page import screen_of
 from tfadvisor.trace.remote_path import was_address
+
+
+class ReportPlace(msgspec.Struct, frozen=True):
+    """Where a report goes, and in which form."""
+
+    form: Form
+    output: Path | None
+    """None: standard output."""
+    details: bool
+    """Whether a form for eyes shows everything."""
+
+    @property
+    def is_screen(self) -> bool:
+        """Whether it is read as it comes."""
+        return self.form.on_screen and self.output is None
+
+    @property
+    def settings(self) -> dict[str, bool]:
+        """What the form's writer takes beside the report."""
+        return {"details": self.details} if self.form.on_screen else {}
 
 
 def check_outside(output: Path, paths: Sequence[Path], option: str) -> None:

@@ -13,16 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from tfadvisor.cli.outputs import note
 from tfadvisor.cli.typer_commands import argument, option
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.report.forms import REPORT_FORMS, names_of
-from tfadvisor.trace.remote_path import place_of
 
 if TYPE_CHECKING:
     from tfadvisor.analysis import Options
-    from tfadvisor.trace import Run
 
 WHAT, RULES, OUTPUT = "What to analyse", "Rules", "Output"
 """The panels of --help that options are in."""
@@ -128,13 +125,6 @@ def processes(workers: int | None) -> int:
     return workers or os.cpu_count() or 1
 
 
-def places(given: Sequence[str] | None) -> list[Path]:
-    """Paths of this machine and addresses. Raises UsageError for an address that is not
-    taken.
-    """
-    return [place_of(one) for one in given or ()]
-
-
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """What is read of which run, and with which rules, as the options of a command say
     it.
@@ -169,41 +159,6 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
             processes=os.cpu_count() or 1,
             preview=self.preview,
         )
-
-
-def _is_installed_without_a_compiler() -> bool:
-    """Whether no part of this installation is compiled. A checkout that nobody has
-    built is no installation.
-    """
-    from tfadvisor.trace import is_compiled
-
-    is_checkout = (Path(__file__).parents[2] / "pyproject.toml").is_file()
-    return not is_checkout and not is_compiled()
-
-
-def chosen_run(
-    paths: Sequence[Path], options: Options, another: str = " --run NAME for another."
-) -> Run:
-    """The run that is to be read; a note where it is the newest of several. Raises
-    TraceError or UsageError.
-
-    another: how to choose another, for the note.
-    """
-    from tfadvisor.trace import choose_run
-
-    chosen, number = choose_run(paths, options.run, options.host)
-    if _is_installed_without_a_compiler():
-        note(
-            "this installation was made without a C compiler, so traces are read in "
-            "Python, which takes many times as long. Install a compiler, and tfadvisor "
-            "again."
-        )
-    if number > 1 and options.run is None:
-        note(
-            f"{number:,} runs in {paths[0]}; this is the newest, "
-            f"{chosen.name}.{another}"
-        )
-    return chosen
 
 
 # Values of options as they are written: `110M`, `2:8`, one of several names.
@@ -313,4 +268,3 @@ ReportFormat = Annotated[
 Details = Annotated[
     bool, option("--details", "", "text: every finding, fix, metric and step", OUTPUT)
 ]
-LEDGER = Path(".tfadvisor/ledger.jsonl")

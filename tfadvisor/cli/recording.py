@@ -6,34 +6,19 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
-
-from tfadvisor.cli.ending import alarm
-from tfadvisor.cli.outputs import note, write_form
+from tfadvisor.cli.outputs import ReportPlace, note, write_form
 from tfadvisor.cli.typer_commands import argument, option
 from tfadvisor.errors import UsageError
-from tfadvisor.memory_limits import (
-    free_memory,
-    limited_memory,
-    limits_of_files,
-    unpacked_size,
-)
-from tfadvisor.printable import in_one_message, printable
-from tfadvisor.report.forms import Form
 from tfadvisor.units import duration, percent
 
 if TYPE_CHECKING:
     from tfadvisor.act.record import KeptRun, RecordedRun
     from tfadvisor.analysis import Options
-    from tfadvisor.timeline.run import Progress
-    from tfadvisor.trace import Run
 
 RECORDING = "What to record"
 
@@ -64,26 +49,6 @@ StepCount = Annotated[
     ),
 ]
 Out = Annotated[Path, option("--out", "DIR", "logdir to write the trace to", RECORDING)]
-
-
-class ReportPlace(msgspec.Struct, frozen=True):
-    """Where a report goes, and in which form."""
-
-    form: Form
-    output: Path | None
-    """None: standard output."""
-    details: bool
-    """Whether a form for eyes shows everything."""
-
-    @property
-    def is_screen(self) -> bool:
-        """Whether it is read as it comes."""
-        return self.form.on_screen and self.output is None
-
-    @property
-    def settings(self) -> dict[str, bool]:
-        """What the form's writer takes beside the report."""
-        return {"details": self.details} if self.form.on_screen else {}
 
 
 def check_rules(options: Options) -> None:
@@ -182,65 +147,3 @@ def note_kept(kept: KeptRun) -> None:
         )
     for broken in kept.report.broken:
         note(f"{broken.name}: {broken.error}")
-
-
-# A bar on a terminal while large files are read; nothing elsewhere.
-
-_LARGE = 64 << 20
-
-
-@contextmanager
-def reading_progress(run: Run) -> Iterator[Progress | None]:
-    """A bar on a terminal while large files are read, elsewhere nothing. Inside, the
-    limits of `bounded` hold.
-    """
-    with bounded(run.files), _bar(run) as progress:
-        yield progress
-
-
-@contextmanager
-def bounded(files: Sequence[Path]) -> Iterator[None]:
-    """Inside, reading these files takes no longer and no more memory than any trace of
-    their size needs. Raises TraceError.
-
-    TFADVISOR_LIMITS=0 is for those who trust the trace.
-    """
-    if (
-        os.environ.get("TFADVISOR_LIMITS") == "0"
-        or threading.current_thread() is not threading.main_thread()
-    ):
-        yield
-        return
-    limits, place = limits_of_files(files), str(files[0]) if files else ""
-    alarm(limits.deadline_s, str(limits.too_late(in_one_message(place))))
-    try:
-        with limited_memory(limits.memory):
-            yield
-    except MemoryError as error:
-        if free_memory() < limits.memory:
-            raise
-        raise limits.too_large(place) from error
-    finally:
-        alarm(0, "")
-
-
-@contextmanager
-def _bar(run: Run) -> Iterator[Progress | None]:
-    if not sys.stderr.isatty() or sum(map(unpacked_size, run.files)) < _LARGE:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        title = run.files[0].name if len(run.files) == 1 else f"{len(run.files)} hosts"
-        task = bar.add_task(printable(title), total=1.0)
-        from tfadvisor.timeline.run import progress_over
-
-        yield progress_over(run.files, lambda done: bar.update(task, completed=done))

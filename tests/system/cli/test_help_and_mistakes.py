@@ -16,7 +16,7 @@ import typer
 from support.places import FIXTURES
 from support.said import Say, is_refused
 
-from tfadvisor.cli.main import app
+from tfadvisor.cli.typer_app import app
 from tfadvisor.did_you_mean import did_you_mean
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 import typer.main
 
-from tfadvisor.cli.main import app, guarded_main
+from tfadvisor.cli.main import guarded_main
+from tfadvisor.cli.typer_app import app
 
 WIDTH = 80
 _BOXES = re.compile("[─│╭╮╰╯]")

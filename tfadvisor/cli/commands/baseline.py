@@ -15,6 +15,7 @@ from tfadvisor.cli.outputs import (
     write_out,
     write_output,
 )
+from tfadvisor.cli.reading import places
 from tfadvisor.cli.reading_options import (
     BASELINE,
     OUTPUT,
@@ -24,7 +25,6 @@ from tfadvisor.cli.reading_options import (
     Reading,
     Store,
     one_format,
-    places,
 )
 from tfadvisor.cli.typer_commands import Command, Commands, argument, option, takes
 from tfadvisor.errors import TraceError, UsageError

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form
-from tfadvisor.cli.reading_options import WHAT, Output, Reading, one_format, places
+from tfadvisor.cli.reading import places
+from tfadvisor.cli.reading_options import WHAT, Output, Reading, one_format
 from tfadvisor.cli.typer_commands import Command, argument, option
 from tfadvisor.comparison import COMPARISON_FORMS
 from tfadvisor.errors import NothingToCompare, UsageError

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfadvisor.cli.outputs import note, write_out
-from tfadvisor.cli.reading_options import RuleFolders, chosen_run
+from tfadvisor.cli.reading import chosen_run
+from tfadvisor.cli.reading_options import RuleFolders
 from tfadvisor.cli.typer_commands import Command, argument, option
 from tfadvisor.errors import UsageError
 from tfadvisor.printable import one_line, printable

@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfadvisor.cli.outputs import check_outside, note, write_out
-from tfadvisor.cli.reading_options import (
-    OUTPUT,
-    Paths,
-    Reading,
-    choice,
-    chosen_run,
-    places,
-)
+from tfadvisor.cli.reading import chosen_run, places
+from tfadvisor.cli.reading_options import OUTPUT, Paths, Reading, choice
 from tfadvisor.cli.typer_commands import Command, option, takes
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.printable import one_line
@@ -115,7 +109,7 @@ def _new_name(run: Run, form: str) -> Path:
 
 
 def _to_perfetto(run: Run, options: Options, output: Path) -> Report:
-    from tfadvisor.cli.recording import reading_progress
+    from tfadvisor.cli.reading import reading_progress
     from tfadvisor.serve import export_file, export_run
 
     if output.is_dir():
@@ -137,7 +131,7 @@ def _to_pgle(paths: list[Path], options: Options, output: Path | None) -> int:
     event names an instruction.
     """
     # other exports need none of it
-    from tfadvisor.cli.recording import bounded
+    from tfadvisor.cli.reading import bounded
     from tfadvisor.serve import profile, remarks
 
     target = output or _new_name(chosen_run(paths[:1], options), "pgle")

@@ -11,15 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tfadvisor.cli.outputs import note, write_json
-from tfadvisor.cli.reading_options import (
-    OUTPUT,
-    WHAT,
-    Paths,
-    Reading,
-    chosen_run,
-    one_format,
-    places,
-)
+from tfadvisor.cli.reading import chosen_run, places
+from tfadvisor.cli.reading_options import OUTPUT, WHAT, Paths, Reading, one_format
 from tfadvisor.cli.typer_commands import Command, option, takes
 from tfadvisor.errors import UsageError
 
@@ -181,7 +174,7 @@ def _check_together(
 
 def _analyzed(paths: Sequence[Path], options: Options) -> Report:
     from tfadvisor.analysis import analyze_run
-    from tfadvisor.cli.recording import reading_progress
+    from tfadvisor.cli.reading import reading_progress
 
     chosen = chosen_run(paths, options)
     with reading_progress(chosen) as progress:

@@ -14,6 +14,7 @@ import msgspec
 import typer
 
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form
+from tfadvisor.cli.reading import places
 from tfadvisor.cli.reading_options import (
     WHAT,
     Disabled,
@@ -21,7 +22,6 @@ from tfadvisor.cli.reading_options import (
     RuleFolders,
     Workers,
     one_format,
-    places,
     processes,
 )
 from tfadvisor.cli.typer_commands import Command, argument, option, takes

@@ -21,7 +21,8 @@ from tfadvisor.cli.outputs import (
     write_form,
     write_output,
 )
-from tfadvisor.cli.reading_options import Config, PathsOrNone, Reading, places
+from tfadvisor.cli.reading import places
+from tfadvisor.cli.reading_options import Config, PathsOrNone, Reading
 from tfadvisor.cli.typer_commands import Command, spread, takes
 from tfadvisor.comparison.gate.forms import FILES, VERDICT_FORMS
 from tfadvisor.errors import UsageError

@@ -14,9 +14,9 @@ import msgspec
 import typer
 
 from tfadvisor.cli.live_line import LiveLine
-from tfadvisor.cli.outputs import check_page_has_a_file, note
+from tfadvisor.cli.outputs import ReportPlace, check_page_has_a_file, note
+from tfadvisor.cli.reading import LEDGER
 from tfadvisor.cli.reading_options import (
-    LEDGER,
     Details,
     Output,
     Reading,
@@ -26,7 +26,6 @@ from tfadvisor.cli.reading_options import (
 from tfadvisor.cli.recording import (
     RECORDING,
     Out,
-    ReportPlace,
     StepCount,
     check_can_start_programs,
     check_rules,

@@ -15,8 +15,8 @@ import msgspec
 import typer
 
 from tfadvisor.cli.outputs import note, write_out, write_output
+from tfadvisor.cli.reading import LEDGER
 from tfadvisor.cli.reading_options import (
-    LEDGER,
     OUTPUT,
     Output,
     RuleFolders,
@@ -183,7 +183,7 @@ def try_out(
 def _wanted(command: Sequence[str], trying: Trying) -> AskedFor:
     from tfadvisor.act.trial import asked_for
     from tfadvisor.advice.loading.catalogue import codemods_by_rule
-    from tfadvisor.cli.recording import bounded
+    from tfadvisor.cli.reading import bounded
 
     rules = trying.rules or []
     return asked_for(
