@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 
 from tfadvisor.printable import one_line
 from tfadvisor.units import percent
@@ -67,6 +66,8 @@ def _colours(theme: int) -> str:
 
 def text(words: str) -> str:
     """Words from anywhere, a trace too, as HTML on one line."""
+    from html import escape  # what a terminal shows needs no HTML
+
     return escape(one_line(words))
 
 

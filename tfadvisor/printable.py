@@ -10,15 +10,17 @@ from typing import Any
 
 import msgspec
 
-_CONTROL = re.compile(
+from tfadvisor.patterns import pattern
+
+_CONTROL = pattern(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
 
 _LONGEST_WORD, _LONGEST, _LONGEST_LOOKED_AT = 300, 4_000, 20_000
 """Characters of a name, of a line, and of what is made into a line."""
-_BREAK = re.compile("[\n\x0b\x0c\x85\u2028\u2029]")
+_BREAK = pattern("[\n\x0b\x0c\x85\u2028\u2029]")
 _BAR = "\N{DIVIDES}"
-_COMMAND = re.compile(r"^\s*:(?=:)|#(?=#\w*\[)", re.M)
+_COMMAND = pattern(r"^\s*:(?=:)|#(?=#\w*\[)", re.M)
 
 
 def printable(text: str) -> str:
@@ -119,8 +121,8 @@ def _unknown(value: Any) -> Any:
 # Names of kernels as a reader says them: demangled C++ without what every kernel of its
 # library has, HLO without its shapes.
 
-_HLO = re.compile(r"^%?([\w.\-]+) = ")
-_TELLING = re.compile(
+_HLO = pattern(r"^%?([\w.\-]+) = ")
+_TELLING = pattern(
     r"\bscalar_(\w+?)_op\b|\bTensor((?!Assign|Cwise|Map\b|Layout|Forced|EvalTo|Reshaping)[A-Z]\w*?)Op\b"
     r"|\b(\w+(?:Reducer|Functor|Distribution)|cutlass_\w+)\b"
 )
@@ -175,7 +177,7 @@ def cut_middle(text: str, most: int) -> str:
 
 # Names of many ops and kernels side by side.
 
-_WORD = re.compile(r"[A-Za-z]+|\d+|.", re.S)
+_WORD = pattern(r"[A-Za-z]+|\d+|.", re.S)
 _LEAST_BEGINNING, _MOST_PARTS = 8, 32
 _WHOLE = 400
 """Characters that it may take at most until names no longer look alike."""

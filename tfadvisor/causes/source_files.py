@@ -8,7 +8,6 @@ file is what ran.
 from __future__ import annotations
 
 import ast
-import hashlib
 import re
 import warnings
 from collections.abc import Sequence
@@ -77,6 +76,8 @@ class SourceFiles:
         return tuple(sorted(self._differ))
 
     def _read(self, file: str, path: Path) -> ParsedFile | None:
+        import hashlib  # OpenSSL's, which few reports need
+
         try:
             content = read_small(path, _LARGEST)
             state = self._state(file, hashlib.sha256(content).hexdigest())

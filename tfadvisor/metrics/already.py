@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from tfadvisor.metrics.input import input_root
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact
+from tfadvisor.patterns import pattern
 
 _SETTINGS = {
     "jit_compile": r"\b(?:jit_compile|experimental_compile)\s*=\s*True",
@@ -55,4 +56,4 @@ def _register(setting: str, pattern: re.Pattern[str]) -> None:
 
 
 for _setting, _pattern in _SETTINGS.items():
-    _register(_setting, re.compile(_pattern))
+    _register(_setting, pattern(_pattern))

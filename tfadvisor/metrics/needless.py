@@ -21,6 +21,7 @@ from tfadvisor.metrics.layers import (
     named_by_tensorflow,
 )
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
+from tfadvisor.patterns import pattern
 from tfadvisor.timeline.summary import HotOp
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
@@ -49,8 +50,8 @@ def _kind(
     words = "|".join(scopes.split())
     return CostlyKind(
         name,
-        re.compile("|".join(ops.split()) or "(?!)"),
-        re.compile(rf"(?:^|/)(?:{words})(?:_\d+)*(?:/|$)" if words else "(?!)"),
+        pattern("|".join(ops.split()) or "(?!)"),
+        pattern(rf"(?:^|/)(?:{words})(?:_\d+)*(?:/|$)" if words else "(?!)"),
     )
 
 
@@ -94,9 +95,9 @@ KINDS = (
     ),
 )
 """What a training step needs no gradient of."""
-_PREFIX = re.compile(r"^_Mkl(?:Native)?|^_Fused(?=[A-Z])")
-_VERSION = re.compile(r"V\d+$")
-_RESIZES = re.compile("|".join(_RESIZE.split()))
+_PREFIX = pattern(r"^_Mkl(?:Native)?|^_Fused(?=[A-Z])")
+_VERSION = pattern(r"V\d+$")
+_RESIZES = pattern("|".join(_RESIZE.split()))
 _TRAINED_RESIZE = ("Resize", "ScaleAndTranslate")
 
 
@@ -170,7 +171,7 @@ def costly_op_kind(question: Question) -> str:
 
 # Random numbers that a compiled step draws.
 
-_DRAWS = re.compile(
+_DRAWS = pattern(
     r"threefry2x32|random_bits|random_gamma|rng_bit_generator|rng_uniform|"
     r"jit\(_(?:normal|uniform|bernoulli|gumbel|laplace|exponential|truncated_normal|randint|gamma|poisson|categorical)\b"
 )

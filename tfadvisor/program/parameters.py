@@ -22,13 +22,14 @@ from functools import lru_cache
 
 import msgspec
 
+from tfadvisor.patterns import pattern
 from tfadvisor.program.module import Instruction, Module
 from tfadvisor.program.shape import Shape
 from tfadvisor.program.wire import message_of, messages_of, number_of, numbers_of
 
 _ALIASES = 8
 _PLACEHOLDER = "XLA_Args"  # TensorFlow's name for every argument
-_OTHER_STATE = re.compile(
+_OTHER_STATE = pattern(
     r"^(?:m|v)(?:\W|$)|(?:^|[^a-z])(?:opt(?:imizer)?(?:_?state)?|slots?|mu|nu|moments?|momentum|velocity|accumulators?|ema|"
     r"batch_stats|running_(?:mean|var))(?:$|[^a-z])",
     re.IGNORECASE,

@@ -4,13 +4,12 @@ and on which devices. Whoever lists runs reads no more than this.
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 
@@ -19,6 +18,12 @@ from tfadvisor.files import open_regular
 from tfadvisor.trace.bounds import FIXED_32, FIXED_64, SIZED, VARINT
 from tfadvisor.trace.remote_path import RemotePath, size_and_stamp
 from tfadvisor.trace.stores import open_parts
+
+if TYPE_CHECKING:
+    from gzip import GzipFile
+    from typing import TypeAlias
+
+    _Opened: TypeAlias = IO[bytes] | GzipFile
 
 _PROGRAM_NUMBER = re.compile(r"\(\d+\)$")
 _DEVICE_PLANE = re.compile(r"/device:(GPU|TPU):\d+")
@@ -57,7 +62,6 @@ class Head(msgspec.Struct, frozen=True):
 
 
 _UNREAD = Head({}, 0)
-_Opened = IO[bytes] | gzip.GzipFile
 
 
 def of_one_job(file: Path, other: Path) -> bool:
@@ -106,7 +110,9 @@ def _opened(file: Path) -> Iterator[_Opened]:
         found = open_regular(file)
     with found:
         if file.name.endswith(".gz"):
-            yield gzip.GzipFile(fileobj=found)
+            from gzip import GzipFile
+
+            yield GzipFile(fileobj=found)
         else:
             yield found
 

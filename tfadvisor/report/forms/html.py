@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from base64 import b64encode
 from collections.abc import Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -108,6 +106,9 @@ def _inside(page: str, tag: str) -> str:
 
 
 def _digest(script: str) -> str:
+    from base64 import b64encode  # what is written as JSON has no script
+    from hashlib import sha256
+
     return b64encode(sha256(script.encode()).digest()).decode()
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from enum import IntEnum
 
+from tfadvisor.patterns import pattern
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.drivers import host_planes
 from tfadvisor.units import number_of
@@ -85,21 +86,21 @@ COPIES = (
 # By which names a trace tells its framework, its version, what it lost, and that Keras
 # runs the loop.
 
-_DROPPED = re.compile(
+_DROPPED = pattern(
     r"(?<!\d)(?<!\d,)(\d+(?:,\d+)*)\s+(?:\w+\s+)?events? "
     r"dropped|dropped\D{0,40}?(\d[\d,]*)",
     re.IGNORECASE,
 )
 """`1,234 events dropped`, and the same the other way round."""
-_TORCH = re.compile(r"^(?:XLAGraphExecutor|torch_xla|LazyGraphExecutor|\$.*torch_xla)")
+_TORCH = pattern(r"^(?:XLAGraphExecutor|torch_xla|LazyGraphExecutor|\$.*torch_xla)")
 """PyTorch/XLA's executor and Python files."""
-_TENSORFLOW = re.compile(
+_TENSORFLOW = pattern(
     r"^(?:TFE_|EagerExecute|EagerKernelExecute|EagerLocalExecute|ExecutorState::|FunctionRun|IteratorGetNext|tf\."
     r"|cluster_\w*function)"
 )
 """TensorFlow's eager runtime, executor and Python ops, and what it compiles for TPUs.
 """
-_JAX = re.compile(
+_JAX = pattern(
     r"^(?:PjitFunction|\$(?:pjit|dispatch|pxla|xla_bridge)\.py)|^(?:jit_|jit\()"
 )
 """JAX's dispatch, its Python files and modules."""
@@ -117,12 +118,12 @@ def framework_of(events: Iterable[str], modules: Iterable[str]) -> str:
     XLA modules.
     """
     names = tuple(events)
-    for framework, pattern in (
+    for framework, written in (
         ("pytorch-xla", _TORCH),
         ("tensorflow", _TENSORFLOW),
         ("jax", _JAX),
     ):
-        if any(pattern.search(name) for name in names):
+        if any(written.search(name) for name in names):
             return framework
     return "jax" if any(_JAX.search(name) for name in modules) else UNKNOWN
 
@@ -154,13 +155,13 @@ _COMPILED = (
     r"(?:multi_step_on_iterator|one_step_on_iterator|one_step_on_data"
     r"|(?:train|test|predict)_function)"
 )
-_KERAS = re.compile(
+_KERAS = pattern(
     rf"__inference_{_COMPILED}_\d+$|^\$(?:\S*keras/\S*|trainer\.py|training\.py):\d+ "
     rf"(?:fit|train_on_batch|{_COMPILED})$"
     r"|keras/src/trainers/|^Profiled batch$"
 )
 """`EagerLocalExecute: __inference_one_step_on_iterator_310`, `$trainer.py:260 fit`."""
-_PY_DATASET = re.compile(
+_PY_DATASET = pattern(
     r"PyDataset|KerasSequence|OrderedEnqueuer|^\$(?:\S*/)?py_dataset_adapter\.py:"
 )
 """`$py_dataset_adapter.py:241 get`; Keras 2 calls the same a Sequence."""
@@ -208,7 +209,7 @@ TPU_PROGRAMS = "XLA Modules"
 """Of a TPU's lines that of whole programs."""
 _VIEWERS_LINE_IDS = (-559038737, -559038700)
 """Of the lines that the profiler's viewer draws and old versions saved."""
-_DERIVED_GPU_LINE = re.compile(
+_DERIVED_GPU_LINE = pattern(
     r"^(?:Steps|Launch Stats|(?:Framework|TensorFlow) (?:Name Scope|Ops)|XLA "
     r"Modules|XLA Ops|XLA TraceMe|Source code|Source)"
     r"(?: - from #\d+)?$"

@@ -7,11 +7,11 @@ inside them is.
 
 from __future__ import annotations
 
-import re
 from enum import IntEnum
 
 import msgspec
 
+from tfadvisor.patterns import pattern
 from tfadvisor.timeline.names.frames import (
     frame_place,
     is_frame,
@@ -181,16 +181,16 @@ _TABLE = (
 )
 
 
-_GETS = re.compile(r"\b(?:Optional)?(?:Iterator|Multi\w*)GetNext\w*|\bMakeIterator\b")
+_GETS = pattern(r"\b(?:Optional)?(?:Iterator|Multi\w*)GetNext\w*|\bMakeIterator\b")
 """Ops that ask a tf.data pipeline for a batch."""
 
 
 _OF_EVENTS = tuple(row for row in _TABLE if row.event)
 _ANY_EVENT = "|".join(f"({row.event})" for row in _OF_EVENTS)
-_EVENT = re.compile(rf"\A(?:{_ANY_EVENT})")
+_EVENT = pattern(rf"\A(?:{_ANY_EVENT})")
 """A group for each row; the first that matches decides."""
 _FRAMES = tuple(
-    (row.doing, re.compile(row.file or ".*"), re.compile(row.function))
+    (row.doing, pattern(row.file or ".*"), pattern(row.function))
     for row in _TABLE
     if row.function
 )

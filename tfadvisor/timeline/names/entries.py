@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from tfadvisor.patterns import pattern
 
-_KERAS_FRAME = re.compile(
+_KERAS_FRAME = pattern(
     r"^\$(?:\S*keras/\S*|trainer\.py|training\.py):\d+ "
     r"(train_on_batch|test_on_batch|predict_on_batch|fit|evaluate|predict)$"
 )
@@ -17,16 +17,16 @@ _OF_KERAS = (
     "predict",
 )
 """What a program calls of Keras, the innermost first: fit evaluates too."""
-_OVER_DATASETS = re.compile(
+_OVER_DATASETS = pattern(
     r"__inference_(?:one|multi)_step_on_iterator(?:_distributed)?_\d+$"
 )
-_OF_ONE_BATCH = re.compile(r"^EagerLocalExecute: __inference_one_step_on_data_\d+$")
+_OF_ONE_BATCH = pattern(r"^EagerLocalExecute: __inference_one_step_on_data_\d+$")
 """Keras 3 calls the function itself only for data that no tf.data iterator gives."""
-_OF_OLD_KERAS = re.compile(r"__inference_(?:train|test|predict)_function_\d+$")
+_OF_OLD_KERAS = pattern(r"__inference_(?:train|test|predict)_function_\d+$")
 """Keras 2 calls these for fit and for single batches."""
-_STRATEGY_FRAME = re.compile(r"^\$(?:\S*/)?distribute_lib\.py:\d+ run$")
-_FUNCTION = re.compile(r"^Eager\w*Execute: __inference_\w+_\d+$")
-_JITTED = re.compile(r"^(?:PjitFunction|CompiledFunction|PmapFunction)\(")
+_STRATEGY_FRAME = pattern(r"^\$(?:\S*/)?distribute_lib\.py:\d+ run$")
+_FUNCTION = pattern(r"^Eager\w*Execute: __inference_\w+_\d+$")
+_JITTED = pattern(r"^(?:PjitFunction|CompiledFunction|PmapFunction)\(")
 _BY_NAME = (
     ("train_on_batch", _OF_ONE_BATCH),
     ("fit", _OVER_DATASETS),
@@ -51,7 +51,7 @@ def entry_point(names: tuple[str, ...]) -> str:
     for method in _OF_KERAS:
         if method in found:
             return method
-    for entry, pattern in _BY_NAME:
-        if any(pattern.search(name) for name in names):
+    for entry, written in _BY_NAME:
+        if any(written.search(name) for name in names):
             return entry
     return ""

@@ -8,13 +8,14 @@ import re
 from functools import cache, lru_cache
 from pathlib import Path
 
+from tfadvisor.patterns import pattern
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.units import number_of
 
 _FRAME = "$"
 _NEXT = "$builtins next"
 _ANNOTATING = ("$profiler.py", "$profiler_v2.py")
-_LOADING = re.compile(
+_LOADING = pattern(
     r"(?:^|_)(?:load|fetch|read|next|get|make|prepare|sample|collate|augment|preprocess|decode|tokeni[sz]e|shuffle|stack|pad)"
     r"_(?:next_|train_|training_|host_|input_)?(?:batch|batches|data|examples?|samples?|images?|records?|inputs?|tokens?|files?)"
     r"(?:_np|_numpy|_async)?$"

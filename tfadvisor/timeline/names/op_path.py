@@ -8,24 +8,26 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-_TRANSFORMED = re.compile(
+from tfadvisor.patterns import pattern
+
+_TRANSFORMED = pattern(
     r"^(?:transpose|jvp|vmap|pmap|remat|checkpoint|linearize|custom_jvp|custom_vjp)\((.*)\)$"
 )
-_FUNCTION = re.compile(r"^(?:jit|pjit|xla_call|shard_map)\(.*\)$")
-_REPLICA = re.compile(r"^replica_\d+$")
-_REPLICAS = re.compile(r"(?:^|(?<=/))replica_\d+/")
-_ANOTHER_REPLICA = re.compile(r"(?:^|/)replica_[1-9]\d*/")
+_FUNCTION = pattern(r"^(?:jit|pjit|xla_call|shard_map)\(.*\)$")
+_REPLICA = pattern(r"^replica_\d+$")
+_REPLICAS = pattern(r"(?:^|(?<=/))replica_\d+/")
+_ANOTHER_REPLICA = pattern(r"(?:^|/)replica_[1-9]\d*/")
 """The first replica's ops have no such scope."""
-_CUDNN_RECURRENCE = re.compile(
+_CUDNN_RECURRENCE = pattern(
     r"CudnnRNN|RNN_blockPersist|elemWiseRNNcell|LSTM_elementWise|GRU_elementWise"
     r"|(?<![a-z])cudnn_?(?:lstm|gru|rnn)",
     re.IGNORECASE,
 )
 """TensorFlow's op, `sequential/lstm/CudnnRNNV3:CudnnRNNV3`, and cuDNN's kernels."""
-_NUMBERED = re.compile(r"^_\d+$")
+_NUMBERED = pattern(r"^_\d+$")
 _EINSUM = "->"
 """In JAX's name of an einsum, `bsd,de->bse`."""
-_TRAILING_NUMBERS = re.compile(r"^(?:\d+_)+")
+_TRAILING_NUMBERS = pattern(r"^(?:\d+_)+")
 """Read backwards: from the front, each underscore of a name would be tried as the first
 of them.
 """
@@ -39,7 +41,7 @@ _SURROUNDINGS = frozenset(
 _TAPE = "gradient_tape"
 _CALLS = frozenset(("StatefulPartitionedCall", "PartitionedCall", _TAPE))
 """What may stand before the name of a loop."""
-_BODY = re.compile(r"/(?:body|cond|then|else)/_\d+/")
+_BODY = pattern(r"/(?:body|cond|then|else)/_\d+/")
 """Where TensorFlow's loops and branches hold the ops of a function."""
 _OF_LOOP = "/gradients/"
 """Between the name of a loop and those of the ops in it whose gradients its own loop
@@ -51,21 +53,21 @@ _OPTIMIZERS = frozenset(
 )
 
 
-_RECURRENT_CELL = re.compile(r"(?:^|/)(?:\w+_)?(?:gru|lstm|rnn)_cell(?:_\d+)?(?:/|$)")
+_RECURRENT_CELL = pattern(r"(?:^|/)(?:\w+_)?(?:gru|lstm|rnn)_cell(?:_\d+)?(?:/|$)")
 """A scope that Keras gives each time step of a recurrent layer: `gru_cell_1`,
 `simple_rnn_cell`.
 """
 
 
-_RECURRENT_LOOP = re.compile(
+_RECURRENT_LOOP = pattern(
     r"(?:^|/)(?:lstm|gru|simple_rnn)(?:_\d+)?/(?:(?:Stateful)?PartitionedCall/)?while/"
 )
 """The loop of a layer that Keras names for its recurrence; the older form has no scope
 for the cell: `sequential/lstm/PartitionedCall/while/body/_1/while/MatMul`.
 """
 _LOOP = "while"
-_RECURRENT_LAYER = re.compile(rf"(?:^|/)(?:lstm|gru|simple_rnn)(?:_\d+)?/{_LOOP}$")
-_OF_CUDNN = re.compile(
+_RECURRENT_LAYER = pattern(rf"(?:^|/)(?:lstm|gru|simple_rnn)(?:_\d+)?/{_LOOP}$")
+_OF_CUDNN = pattern(
     r"(?:^|/)(?:(?:lstm|gru)_cell(?:_\d+)?(?:/|$)|(?:lstm|gru)(?:_\d+)?/while$)"
 )
 """Layers whose recurrence cuDNN has; a `conv_lstm_cell` it has not."""

@@ -4,13 +4,14 @@ TensorFlow's eager runtime.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
+from tfadvisor.patterns import pattern
+
 _JITTED = "PjitFunction"
 """A call of a jitted function, as JAX's C++ dispatch path writes it."""
-_JITTED_CALL = re.compile(r"^PjitFunction\((.*)\)$")
+_JITTED_CALL = pattern(r"^PjitFunction\((.*)\)$")
 _EXECUTES = "Executable::Execute"
 """PjRt and its kin, where a compiled program goes to a device."""
 _CPU_RUN = "CpuExecutable::ExecuteHelper"
@@ -35,11 +36,11 @@ _DEVICE_PUT = "DevicePut"
 """JAX making arrays of a device out of NumPy's."""
 _CONVERSIONS = ("tf.constant", "convert_to_tensor")
 """TensorFlow making a tensor out of Python's values or NumPy's."""
-_FINGERPRINT = re.compile(r"\(\d{1,20}\)$")
+_FINGERPRINT = pattern(r"\(\d{1,20}\)$")
 """The number that XLA appends to a program's name on a TPU's line."""
-_JITTED_MODULE = re.compile(r"^(?:jit|pmap)_(?!_lambda_?$)(\w+)$")
+_JITTED_MODULE = pattern(r"^(?:jit|pmap)_(?!_lambda_?$)(\w+)$")
 """An XLA module, named after the function that was compiled."""
-_NO_IDENTIFIER = re.compile(r"[^A-Za-z0-9_]")
+_NO_IDENTIFIER = pattern(r"[^A-Za-z0-9_]")
 
 
 _INFERS = frozenset(
@@ -49,7 +50,7 @@ _TRAINS = frozenset(
     "train training step update grad grads gradient gradients loss backward "
     "optimizer fit epoch".split()
 )
-_NO_LETTER = re.compile(r"[^a-z]+")
+_NO_LETTER = pattern(r"[^a-z]+")
 
 
 def workload_of(functions: Iterable[str]) -> str:
@@ -204,7 +205,7 @@ def takes_over_value(name: str) -> bool:
     return name == _CONSTANT
 
 
-_INSIDE_RUNTIME = re.compile(
+_INSIDE_RUNTIME = pattern(
     r"^(?:\w+::\w*(?:Run|Execute|Enqueue|Launch|Process|Await)\w*$|TFE_|PJRT_|Tfrt|PjRt|ThenExecute|BufferSequencing|MemoryDe|MemoryAl)"
 )
 """Events of TensorFlow's and XLA's own that say less than what is around them."""

@@ -4,18 +4,16 @@ whose they are, and what is done while one is open.
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from functools import lru_cache
 
+from tfadvisor.patterns import pattern
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import frame_class, is_package_file
 
-_INSTALLED = re.compile(
-    r"(?:site|dist)-packages/|[Ll]ib(?:64)?/python3|^<|/_?rs_plugins/"
-)
+_INSTALLED = pattern(r"(?:site|dist)-packages/|[Ll]ib(?:64)?/python3|^<|/_?rs_plugins/")
 _GENERATED = "__autograph_generated_file"
-_OWN = re.compile(r"/tfadvisor(?:_\w+)?/|tfadvisor_\w*hook/")
+_OWN = pattern(r"/tfadvisor(?:_\w+)?/|tfadvisor_\w*hook/")
 
 
 class Work(Enum):
@@ -66,12 +64,11 @@ _WORKS = (
 )
 """The first that holds of a library's file and function."""
 _TABLE = tuple(
-    (work, re.compile(files), re.compile(functions))
-    for work, files, functions in _WORKS
+    (work, pattern(files), pattern(functions)) for work, files, functions in _WORKS
 )
 _LOOKS_UP = frozenset({"_maybe_define_function", "trace_function"})
 """Of TensorFlow: they compile where nothing is found, and look first in every call."""
-_TRAINING_LOOPS = re.compile(r"\A(?:trainer|training\w*)\.py:fit")
+_TRAINING_LOOPS = pattern(r"\A(?:trainer|training\w*)\.py:fit")
 
 
 def bare(function: str) -> str:

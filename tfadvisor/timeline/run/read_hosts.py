@@ -13,7 +13,6 @@ from pathlib import Path
 
 from tfadvisor.errors import TraceError
 from tfadvisor.memory_limits import free_memory, unpacked_size
-from tfadvisor.timeline.run.local_processes import LocalProcesses
 from tfadvisor.timeline.run.one_host import Progress, Skip, Watch, by_engine, read_host
 from tfadvisor.timeline.summary.host_summary import HostSummary
 
@@ -79,6 +78,9 @@ def run_hosts(
             skip,
         )
     else:
+        # only many large files need processes
+        from tfadvisor.timeline.run.local_processes import LocalProcesses
+
         yield from _in_order(
             files,
             by_engine(files, LocalProcesses(working), steps, drawing),
