@@ -32,7 +32,19 @@ def test_the_package_alone_loads_itself_only() -> None:
 
 @pytest.mark.parametrize(
     "heavy",
-    ["pandas", "pyarrow", "rich", "typer", "libcst", "grpc", "numpy.ma", "asyncio"],
+    [
+        "pandas",
+        "pyarrow",
+        "rich",
+        "typer",
+        "hashlib",
+        "subprocess",
+        "html",
+        "libcst",
+        "grpc",
+        "numpy.ma",
+        "asyncio",
+    ],
 )
 def test_an_analysis_does_not_load_what_it_does_not_need(
     heavy: str, analysis: set[str]
