@@ -13,8 +13,11 @@ from tfadvisor.errors import TraceError
 from tfadvisor.trace.bounds import FIXED_32, FIXED_64, SIZED, VARINT
 
 try:
-    from tfadvisor.trace._wire import message_entries, packed_numbers
-except ImportError:  # installed without a C compiler
+    from tfadvisor.trace import _wire
+
+    message_entries = _wire.message_entries
+    packed_numbers = _wire.packed_numbers
+except (ImportError, AttributeError):  # no C compiler, or built from an older source
     message_entries = packed_numbers = None  # type: ignore[assignment]
 
 Entry = tuple[int, int, int]
