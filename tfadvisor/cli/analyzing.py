@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -75,29 +75,31 @@ def plain_analysis(arguments: Sequence[str]) -> tuple[list[str], Showing] | None
     """(paths, how to show their report) of a command line that analyses paths with no
     other options than those of a form and a file; None for any other.
     """
-    first = arguments[0] if arguments else ""
-    if first == "analyze":
-        arguments = arguments[1:]
-    elif not ("/" in first or first.endswith((".pb", ".pb.gz"))):
-        return None
     paths: list[str] = []
-    given: dict[str, Any] = {}
-    words = iter(arguments)
+    given: dict[str, str] = {}
+    words = iter(_words_of_analysis(arguments))
     for word in words:
-        if word == "--details":
-            given["details"] = True
-        elif word in _WITH_VALUE:
+        if word in _WITH_VALUE:
             given[_WITH_VALUE[word]] = next(words, "-")
         else:
             paths.append(word)
-    texts = [*paths, *(value for value in given.values() if value is not True)]
-    if not paths or any(text.startswith("-") for text in texts):
+    details = "--details" in paths
+    paths = [path for path in paths if path != "--details"]
+    form, output = given.get("format"), given.get("output")
+    are_plain = not any(text.startswith("-") for text in (*paths, *given.values()))
+    if not paths or not are_plain or form not in (None, *names_of(REPORT_FORMS)):
         return None
-    if given.get("format", names_of(REPORT_FORMS)[0]) not in names_of(REPORT_FORMS):
-        return None
-    if "output" in given:
-        given["output"] = Path(given["output"])
-    return paths, Showing(**given)
+    place = None if output is None else Path(output)
+    return paths, Showing(format=form, output=place, details=details)
+
+
+def _words_of_analysis(arguments: Sequence[str]) -> Sequence[str]:
+    """What follows `analyze`, or a path in its place; nothing for other commands."""
+    first = arguments[0] if arguments else ""
+    if first == "analyze":
+        return arguments[1:]
+    is_path = "/" in first or first.endswith((".pb", ".pb.gz"))
+    return arguments if is_path else ()
 
 
 def analyze_plainly(paths: Sequence[str], showing: Showing) -> int:
