@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from tfadvisor.arrays import distinct, median
+from tfadvisor.metrics.place_causes import launches_for_arguments
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import (
     a_device,
@@ -282,11 +283,13 @@ def _repeated(question: Question) -> dict[str, tuple[int, int]]:
     better=Better.LESS,
 )
 def tiny_op_fraction(question: Question) -> float:
-    """Share of step time that ops cost by their number: kernel_launch_gap_fraction plus
+    """Share of step time that ops cost by their number: kernel_launch_gap_fraction,
+    without launches that take their arguments apart for the most part, plus
     repeated_op_fraction.
     """
     needs_own_launches(question.run)
-    return share(question, TimeClass.LAUNCH) + repeated_op_fraction(question)
+    gaps = share(question, TimeClass.LAUNCH) - launches_for_arguments(question)
+    return gaps + repeated_op_fraction(question)
 
 
 @metric(

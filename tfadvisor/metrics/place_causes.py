@@ -165,6 +165,19 @@ def _share(question: Question, one: _Activity) -> float:
     return class_shares(question.run)[one.kind] * one.ps / max(whole, 1)
 
 
+def launches_for_arguments(question: Question) -> float:
+    """Share of step time of the class `launch` in activities that are spent, for the
+    most part, on taking arguments apart, value by value or node by node: a cost of each
+    call, whatever it runs.
+    """
+    return sum(
+        _share(question, activity)
+        for activity in _activities(question)
+        if activity.kind is TimeClass.LAUNCH
+        and activity.done.slug in {doing.slug for doing in _ONE_BY_ONE}
+    )
+
+
 def _register_doing(doing: Doing) -> None:
     def fraction(question: Question) -> float:
         return sum(_share(question, one) for one in _done_for(question, doing))

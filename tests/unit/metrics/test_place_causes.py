@@ -1,0 +1,44 @@
+"""What a place is spent on is no cost of something else."""
+
+from __future__ import annotations
+
+import pytest
+from support.trace_builder import TraceBuilder, trace
+
+
+def calls_of_one_program(nodes: int) -> TraceBuilder:
+    """Four steps of 1,000 µs on a GPU: the call of a compiled program lasts 600 µs, in
+    which Python flattens so many nodes of 5 µs each; its kernel then runs for 300 µs.
+    """
+    builder = trace()
+    for index in range(4):
+        at = index * 1000
+        builder.step(at, at + 1000).call("$main.py:5 train", at + 1, at + 999)
+        builder.call("PjitFunction(predict)", at + 2, at + 602)
+        for node in range(nodes):
+            start = at + 10 + node * 6
+            builder.call("$variablelib.py:2012 _variable_flatten", start, start + 5)
+        of_step = {"hlo_op": "dot", "hlo_module": "jit_predict", "program_id": 7}
+        builder.kernel(
+            "GPU:0",
+            "dot",
+            at + 602,
+            at + 902,
+            launched=(at + 600, at + 601),
+            **of_step,
+        )
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("nodes", "by_number"),
+    [(0, 0.6), (90, 0.0)],
+    ids=["a call of which nothing more is known", "a call that flattens for 75%"],
+)
+def test_launches_that_flatten_arguments_are_no_cost_of_many_ops(
+    nodes: int, by_number: float
+) -> None:
+    metrics = calls_of_one_program(nodes).measure()
+
+    assert metrics.value("kernel_launch_gap_fraction") == pytest.approx(0.6, abs=0.01)
+    assert metrics.value("tiny_op_fraction") == pytest.approx(by_number, abs=0.01)
