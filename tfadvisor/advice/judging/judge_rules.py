@@ -111,12 +111,22 @@ def judge(rule: Rule, metrics: Metrics) -> Judged | NotApplicable | None:
         fixes=fitted.fixes,
         left_out=fitted.left_out,
         is_capped=_is_capped(rule, metrics) or _waits_for_launches(rule, metrics),
-        is_of_one_step=_is_of_one_step(metrics, is_sure=is_sure),
+        is_of_one_step=_is_of_one_step(rule, metrics, is_sure=is_sure),
     )
 
 
-def _is_of_one_step(metrics: Metrics, *, is_sure: bool) -> bool:
-    return not is_sure and metrics.value("steps_counted") == 1
+_MOST_OF_IT = 0.5
+"""A share of the only step from which it is most of what was recorded, whatever other
+steps do.
+"""
+
+
+def _is_of_one_step(rule: Rule, metrics: Metrics, *, is_sure: bool) -> bool:
+    if is_sure or metrics.value("steps_counted") != 1:
+        return False
+    takes = _takes(rule, metrics)
+    is_most = takes is not None and takes >= _MOST_OF_IT
+    return not is_most or _fragment(metrics) is not None
 
 
 def _can_vouch(rule: Rule, metrics: Metrics) -> bool:

@@ -37,8 +37,8 @@ class Judged(msgspec.Struct, frozen=True):
     is_capped: bool = False
     """Whether its severity is bounded in this run: by the rule, else to low."""
     is_of_one_step: bool = False
-    """Whether it stands on a single step, and others may differ: its severity is low
-    then.
+    """Whether it stands on less than half of a single step, and others may differ: its
+    severity is low then.
     """
     correction: float = 1.0
     """So much of what the trace shows of it is there while nothing records; `takes` and
