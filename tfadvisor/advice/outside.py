@@ -8,7 +8,7 @@ import msgspec
 
 from tfadvisor.advice.findings import OUTSIDE, Evidence, Finding, Fix, Location, Verdict
 from tfadvisor.advice.measured import Measured
-from tfadvisor.causes import FIRST_BATCH, LONG_PAUSES, RunAccount, RunPart
+from tfadvisor.causes import EPOCH_BEGINS, FIRST_BATCH, LONG_PAUSES, RunAccount, RunPart
 from tfadvisor.units import duration, percent
 from tfadvisor.vocabulary import Severity
 
@@ -16,7 +16,7 @@ LARGE_OUTSIDE = 0.1
 """Of the run: from here on a run is not healthy, whatever its steps are."""
 _WORTH_A_FINDING = 0.03
 _NAMES_THE_RUN = 0.15
-_COMPILES = 0.3
+_MUCH = 0.3
 """Of a part's time."""
 
 
@@ -152,6 +152,29 @@ _ASK_WHAT_FILLS = _code(
     "map(), where elements are small, or with a smaller buffer.",
     "a smaller buffer shuffles less well",
 )
+_REPEAT = Fix(
+    "code",
+    "The samples do not show what happens then. Does each epoch make an iterator of a "
+    "dataset that ends? Then let one go on through all epochs.",
+    "model.fit(dataset.repeat(), steps_per_epoch=steps, epochs=epochs)",
+    {},
+    "any TensorFlow 2",
+    "An epoch is a number of steps then, and a shuffle mixes across its end.",
+    cures="an iterator for each epoch",
+    before="model.fit(dataset, epochs=epochs)",
+)
+_PREDICT_AT_ONCE = Fix(
+    "code",
+    "Predict on all rows in one call; where they come a few at a time, call the model "
+    "on the batch itself. Each call of predict builds an input pipeline of its own.",
+    "scores = model.predict(rows, verbose=0)            # one call\n"
+    "scores = model.predict_on_batch(few_rows)         # no pipeline",
+    {},
+    "any TensorFlow 2",
+    "One call holds the results of all rows in memory.",
+    cures="predict for a few rows at a time",
+    before="for row in rows:\n    scores.append(model.predict(row[None], verbose=0))",
+)
 _SOMETIMES = ("evaluation", "saving", "logging")
 
 
@@ -159,14 +182,22 @@ def _fix(part: RunPart) -> Fix | None:
     """Of what comes again; for what came once there is nothing to do less often."""
     if part.turns is None or part.turns <= 1:
         return None
-    compiles = sum(inner.fraction for inner in part.parts if inner.kind == "compile")
-    if part.kind == "compile" or compiles >= _COMPILES * part.fraction:
+    if _is_much(part, "building"):
+        return _PREDICT_AT_ONCE
+    if part.kind == "compile" or _is_much(part, "compile"):
         return _COMPILE_ONCE
     if part.what == FIRST_BATCH:
         return _BEGIN_ONCE
+    if part.what == EPOCH_BEGINS:
+        return _REPEAT
     if part.what == LONG_PAUSES:
         return _ASK_WHAT_FILLS
     return _LESS_OFTEN if part.kind in _SOMETIMES else None
+
+
+def _is_much(part: RunPart, kind: str) -> bool:
+    inside = sum(inner.fraction for inner in part.parts if inner.kind == kind)
+    return inside >= _MUCH * part.fraction
 
 
 # What it does to the verdict.

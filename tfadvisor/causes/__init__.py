@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tfadvisor.causes.account import (
+        EPOCH_BEGINS,
         FIRST_BATCH,
         LONG_PAUSES,
         STEPS,
@@ -33,6 +34,7 @@ else:
             "RunPart": "account",
             "RunPlace": "account",
             "RunShare": "account",
+            "EPOCH_BEGINS": "account",
             "FIRST_BATCH": "account",
             "LONG_PAUSES": "account",
             "STEPS": "account",
@@ -42,6 +44,7 @@ else:
     )
 
 __all__ = [
+    "EPOCH_BEGINS",
     "FIRST_BATCH",
     "LONG_PAUSES",
     "OPS_ONE_BY_ONE",

@@ -7,6 +7,9 @@ import msgspec
 STEPS = "steps"
 """The part of an account that is the training steps."""
 FIRST_BATCH = "first batch of each epoch"
+EPOCH_BEGINS = "begin of each epoch"
+"""In a library's loop, where nothing says what it does then."""
+BUILDING = "building an input pipeline"
 LONG_PAUSES = "long pauses in the step"
 
 
@@ -46,8 +49,9 @@ class RunPart(msgspec.Struct, frozen=True):
     program's function.
     """
     kind: str
-    """steps, input, compile, evaluation, saving, logging, imports or other: what it
-    does, by the functions of libraries that run inside.
+    """steps, input, compile, evaluation, prediction, saving, logging, epoch (what the
+    end of an epoch calls), imports or other: what it does, by the functions of
+    libraries that run inside.
     """
     fraction: float
     """Of the account's time, 0..1."""

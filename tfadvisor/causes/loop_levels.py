@@ -16,7 +16,11 @@ from msgspec.structs import replace
 
 from tfadvisor.arrays import distinct, median
 from tfadvisor.causes.sampled_stacks import NOBODY, WORKS, Sampled, Stacks
-from tfadvisor.timeline.names.stack_frames import Work, loops_over_steps
+from tfadvisor.timeline.names.stack_frames import (
+    BESIDE_STEPS,
+    Work,
+    loops_over_steps,
+)
 
 if TYPE_CHECKING:
     from tfadvisor.arrays import BoolArray, Int64Array
@@ -49,7 +53,8 @@ _WORTH_A_LOOK = 0.03
 """Of a level's time in a call: where the loop may be."""
 _ASKING = (WORKS.index(Work.INPUT), WORKS.index(Work.NEW_INPUT))
 _LITTLE = 0.1
-_COMPILES = WORKS.index(Work.COMPILE)
+_IN_NO_TURN = tuple(map(WORKS.index, (Work.COMPILE, *BESIDE_STEPS)))
+"""Of which compiling may be on the line of the step."""
 _NEVER = 1 << 62
 _LOWER_QUARTER = 0.288
 """-ln(3/4): the lower quartile over the mean of lengths that chance makes."""
@@ -165,7 +170,7 @@ def level_of(stacks: Stacks, sampled: Sampled, depth: int, pace: Pace) -> Level:
     ]
     waits = _long_waits(sampled, statement, asking, pace)
     sampled = replace(sampled, is_pause=sampled.is_pause | waits)
-    runs = works != _COMPILES  # which may be on the line of the step
+    runs = ~np.isin(works, _IN_NO_TURN)
     runs &= ~np.isin(statement, asking)
     apart = _now_and_then(sampled.us[runs], statement[runs], pace)
     runs &= ~np.isin(statement, apart)

@@ -14,6 +14,8 @@ from msgspec.structs import replace
 
 from tfadvisor.arrays import distinct
 from tfadvisor.causes.account import (
+    BUILDING,
+    EPOCH_BEGINS,
     FIRST_BATCH,
     LONG_PAUSES,
     STEPS,
@@ -42,7 +44,7 @@ from tfadvisor.causes.sampled_stacks import (
     stacks_of,
     unrecorded,
 )
-from tfadvisor.timeline.names.stack_frames import Work
+from tfadvisor.timeline.names.stack_frames import BESIDE_STEPS, Work
 
 if TYPE_CHECKING:
     from tfadvisor.arrays import BoolArray, Int64Array
@@ -59,6 +61,8 @@ _SOON_US = 200_000
 _BETWEEN_TURNS_US = 50_000
 """So short a time elsewhere does not end a turn."""
 _FIRST_STEP = "first step of each epoch"
+_SAYS_LITTLE = tuple(map(WORKS.index, (Work.EPOCH, Work.PREDICTION)))
+"""Work of which the lines of the program that ask for it say more."""
 _NEAR = 3
 """Runs of samples between what begins an epoch and its first batch."""
 _WORDS = {
@@ -69,9 +73,12 @@ _WORDS = {
     Work.LOGGING: "logging",
     Work.INPUT: "waiting for batches",
     Work.NEW_INPUT: FIRST_BATCH,
+    Work.EPOCH: "callbacks at the end of each epoch",
+    Work.PREDICTION: "predict",
+    Work.BUILDING: BUILDING,
 }
 _KINDS = {Work.NEW_INPUT: "input"}
-_NO_STEPS = frozenset({Work.COMPILE, Work.EVALUATION, Work.SAVING})
+_NO_STEPS = BESIDE_STEPS | {Work.COMPILE}
 """Work that is in no ordinary turn."""
 
 
@@ -282,25 +289,52 @@ class _RunTime(msgspec.Struct, frozen=True):
         """(kind, what): what most of it does by a library's functions, else the
         function that the program or a library calls there, else the line.
         """
-        works = self.works(sampled, depth)
         callee = self.callee(sampled, depth)
-        known = works >= 0
-        us = sampled.us
-        if known.any():
-            by_work = np.bincount(works[known], weights=us[known])
-            best = int(by_work.argmax())
-            telling = self.stacks.frame[sampled.stack, depth + 1] != NOBODY
-            if by_work[best] >= _MOSTLY * us[telling].sum():
-                work = WORKS[best]
-                return _KINDS.get(work, work.value), _WORDS[work]
-        own = callee != NOBODY
-        if own.any() and us[own].sum() >= _MOSTLY * us.sum():
-            best = int(np.bincount(callee[own], weights=us[own]).argmax())
-            return "other", self.stacks.frames[best].function or "the program"
+        work = self._mostly_works(sampled, depth)
+        if work is Work.EPOCH and self._predicts(sampled):
+            work = Work.PREDICTION
+        if work is not None and not (work is Work.EPOCH and callee is not None):
+            return _KINDS.get(work, work.value), _WORDS[work]
+        kind = "other" if work is None else work.value
+        if callee is not None:
+            return kind, callee.function or "the program"
+        begins = self.epoch_words(sampled, depth) == FIRST_BATCH
+        if begins and self._in_library(sampled, depth):
+            return kind, EPOCH_BEGINS
         place = next(iter(self.places(sampled, depth)), None)
-        return "other", "the rest" if place is None else f"{place.file}:{place.line}"
+        return kind, "the rest" if place is None else f"{place.file}:{place.line}"
 
-    def callee(self, sampled: Sampled, depth: int) -> Int64Array:
+    def _predicts(self, sampled: Sampled) -> bool:
+        """Whether most of it is Keras' predict."""
+        predicts = self.stacks.does(Work.PREDICTION)[sampled.stack]
+        return bool(sampled.us[predicts].sum() >= _MOSTLY * sampled.us.sum())
+
+    def _mostly_works(self, sampled: Sampled, depth: int) -> Work | None:
+        """What a library is known to do in most of these runs, of those that are in
+        any call.
+        """
+        works = self.works(sampled, depth)
+        known = works >= 0
+        if not known.any():
+            return None
+        by_work = np.bincount(works[known], weights=sampled.us[known])
+        best = int(by_work.argmax())
+        telling = self.stacks.frame[sampled.stack, depth + 1] != NOBODY
+        is_most = by_work[best] >= _MOSTLY * sampled.us[telling].sum()
+        return WORKS[best] if is_most else None
+
+    def callee(self, sampled: Sampled, depth: int) -> Frame | None:
+        """The program's own function that most of the time is in, the outermost below
+        a depth; None where most is in none.
+        """
+        callee = self._callees(sampled, depth)
+        own = callee != NOBODY
+        if not own.any() or sampled.us[own].sum() < _MOSTLY * sampled.us.sum():
+            return None
+        us = np.bincount(callee[own], weights=sampled.us[own])
+        return self.stacks.frames[int(us.argmax())]
+
+    def _callees(self, sampled: Sampled, depth: int) -> Int64Array:
         """Of each run the outermost of the program's own functions below a depth: the
         number of its frame, NOBODY for none.
         """
@@ -330,11 +364,19 @@ class _RunTime(msgspec.Struct, frozen=True):
             return "end of each epoch"
         return FIRST_BATCH if np.isin(new, sampled.number).any() else None
 
+    def _in_library(self, sampled: Sampled, depth: int) -> bool:
+        """Whether the function at a depth is none of the program's."""
+        return not self.stacks.is_own[self.stacks.frame[sampled.stack, depth]].any()
+
     def places(self, sampled: Sampled, depth: int) -> tuple[RunPlace, ...]:
-        """Of the program: the line at this depth, else the innermost own one around
-        it.
+        """Of the program: the line at this depth; of a library's loop, the line in the
+        program's function that it calls, else the innermost own one around it.
         """
         own = self.stacks.is_own
+        if self._in_library(sampled, depth):
+            callee = self.callee(sampled, depth)
+            if callee is not None:
+                return (_place(callee),)
         upto = self.stacks.frame[sampled.stack][:, depth::-1]
         found = upto[np.arange(len(upto)), own[upto].argmax(axis=1)]
         known = own[found]
@@ -345,11 +387,24 @@ class _RunTime(msgspec.Struct, frozen=True):
         frames = [self.stacks.frames[int(best)] for best in order if us[best] > 0]
         return tuple(map(_place, frames))
 
+    def _further(self, works: Int64Array, sampled: Sampled) -> Int64Array:
+        """Where a library only calls what the program asks for: what that does."""
+        does = {
+            work: self.stacks.does(work)[sampled.stack]
+            for work in (Work.PREDICTION, Work.NEW_INPUT, Work.COMPILE)
+        }
+        builds = does[Work.NEW_INPUT] | does[Work.COMPILE]
+        further = np.where(does[Work.COMPILE], WORKS.index(Work.COMPILE), -1)
+        further[does[Work.PREDICTION]] = -1
+        further[does[Work.PREDICTION] & builds] = WORKS.index(Work.BUILDING)
+        return np.where(np.isin(works, _SAYS_LITTLE), further, works)
+
     def inside(
         self, sampled: Sampled, depth: int, *, by_work: bool = True
     ) -> tuple[RunShare, ...]:
         """By what a library does there, else by the program's own innermost line."""
         works = self.works(sampled, depth) if by_work else np.full(len(sampled), -1)
+        works = self._further(works, sampled)
         own = self.stacks.is_own
         inward = self.stacks.frame[sampled.stack][:, ::-1]
         lines = inward[np.arange(len(inward)), own[inward].argmax(axis=1)]

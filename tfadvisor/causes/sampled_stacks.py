@@ -29,6 +29,8 @@ _MOST_MISSED = 20
 _DEEPEST = 250
 _MISREAD = 2
 WORKS = tuple(Work)
+_EPOCH = WORKS.index(Work.EPOCH)
+_AT_ITS_END = tuple(map(WORKS.index, (Work.EVALUATION, Work.SAVING, Work.LOGGING)))
 NOBODY = -1
 """The number of a frame or function that is not there."""
 
@@ -76,15 +78,25 @@ class Stacks(msgspec.Struct, frozen=True):
 
     def work_below(self, depth: int) -> Int64Array:
         """Of each stack the work of the outermost function below a depth that is known
-        to do any: its number in WORKS, -1 for none. Shape (stacks,).
+        to do any: its number in WORKS, -1 for none. What is saved, logged or evaluated
+        at an epoch's end is that. Shape (stacks,).
         """
         works = self.of_frames(
             0 if frame.work is None else WORKS.index(frame.work) + 1
             for frame in self.frames
         )
-        below = works[self.frame[:, depth + 1 :]]
-        first = (below > 0).argmax(axis=1)
-        return np.asarray(below[np.arange(len(below)), first] - 1)
+        below = works[self.frame[:, depth + 1 :]] - 1
+        found = _outermost(below, below >= 0)
+        within = _outermost(below, np.isin(below, _AT_ITS_END))
+        is_told = (found == _EPOCH) & (within >= 0)
+        return np.where(is_told, within, found)
+
+
+def _outermost(below: Int64Array, which: BoolArray) -> Int64Array:
+    """Of each row the first that it is true of, -1 for none."""
+    first = which.argmax(axis=1)
+    rows = np.arange(len(below))
+    return np.where(which[rows, first], below[rows, first], -1)
 
 
 class Sampled(msgspec.Struct, frozen=True):

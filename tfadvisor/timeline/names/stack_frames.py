@@ -27,6 +27,16 @@ class Work(Enum):
     INPUT = "input"
     NEW_INPUT = "new input"
     """It begins a pipeline anew, as each epoch does."""
+    EPOCH = "epoch"
+    """It calls what a program does at the end of an epoch, or before its first."""
+    PREDICTION = "prediction"
+    """Keras' predict: a pipeline of its own around the call of a model."""
+    BUILDING = "building"
+    """What of it makes that pipeline. No function of a library does this alone."""
+
+
+BESIDE_STEPS = frozenset({Work.EVALUATION, Work.SAVING, Work.EPOCH})
+"""What no step of training does."""
 
 
 _WORKS = (
@@ -36,6 +46,12 @@ _WORKS = (
         r"start\w*|stop\w*|_?export\w*",
     ),
     (Work.EVALUATION, r"keras/.*/(?:trainer|training\w*)\.py", r"evaluate"),
+    (Work.PREDICTION, r"keras/.*/(?:trainer|training\w*)\.py", r"predict"),
+    (
+        Work.EPOCH,
+        r"keras/.*/callback_list\.py|keras/callbacks\.py",
+        r"on_(?:epoch|train)_(?:begin|end)",
+    ),
     (Work.SAVING, r".*/(?:model_checkpoint|backup_and_restore)\.py", r"_?save\w*"),
     (
         Work.SAVING,
