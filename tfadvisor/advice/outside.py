@@ -175,6 +175,11 @@ _PREDICT_AT_ONCE = Fix(
     cures="predict for a few rows at a time",
     before="for row in rows:\n    scores.append(model.predict(row[None], verbose=0))",
 )
+_BY_NAME = {
+    FIRST_BATCH: _BEGIN_ONCE,
+    EPOCH_BEGINS: _REPEAT,
+    LONG_PAUSES: _ASK_WHAT_FILLS,
+}
 _SOMETIMES = ("evaluation", "saving", "logging")
 
 
@@ -186,12 +191,8 @@ def _fix(part: RunPart) -> Fix | None:
         return _PREDICT_AT_ONCE
     if part.kind == "compile" or _is_much(part, "compile"):
         return _COMPILE_ONCE
-    if part.what == FIRST_BATCH:
-        return _BEGIN_ONCE
-    if part.what == EPOCH_BEGINS:
-        return _REPEAT
-    if part.what == LONG_PAUSES:
-        return _ASK_WHAT_FILLS
+    if part.what in _BY_NAME:
+        return _BY_NAME[part.what]
     return _LESS_OFTEN if part.kind in _SOMETIMES else None
 
 

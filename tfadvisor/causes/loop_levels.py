@@ -53,8 +53,8 @@ _WORTH_A_LOOK = 0.03
 """Of a level's time in a call: where the loop may be."""
 _ASKING = (WORKS.index(Work.INPUT), WORKS.index(Work.NEW_INPUT))
 _LITTLE = 0.1
-_IN_NO_TURN = tuple(map(WORKS.index, (Work.COMPILE, *BESIDE_STEPS)))
-"""Of which compiling may be on the line of the step."""
+_COMPILES = WORKS.index(Work.COMPILE)
+_BESIDE = tuple(map(WORKS.index, BESIDE_STEPS))
 _NEVER = 1 << 62
 _LOWER_QUARTER = 0.288
 """-ln(3/4): the lower quartile over the mean of lengths that chance makes."""
@@ -136,11 +136,13 @@ class Level(msgspec.Struct, frozen=True):
     """Whether the statement is not in every turn."""
     asks: BoolArray
     """Whether the statement asks for a batch."""
+    is_beside: BoolArray
+    """Whether a library does there what no step of training does."""
 
     @property
     def in_steps(self) -> BoolArray:
         """Whether the run is in an ordinary turn."""
-        return ~self.is_apart & ~self.sampled.is_pause
+        return ~self.is_apart & ~self.is_beside & ~self.sampled.is_pause
 
     def mixes(self) -> bool:
         """Whether statements of its turns follow each other again and again."""
@@ -170,7 +172,7 @@ def level_of(stacks: Stacks, sampled: Sampled, depth: int, pace: Pace) -> Level:
     ]
     waits = _long_waits(sampled, statement, asking, pace)
     sampled = replace(sampled, is_pause=sampled.is_pause | waits)
-    runs = ~np.isin(works, _IN_NO_TURN)
+    runs = ~np.isin(works, (_COMPILES, *_BESIDE))  # what may be on the step's line
     runs &= ~np.isin(statement, asking)
     apart = _now_and_then(sampled.us[runs], statement[runs], pace)
     runs &= ~np.isin(statement, apart)
@@ -182,6 +184,7 @@ def level_of(stacks: Stacks, sampled: Sampled, depth: int, pace: Pace) -> Level:
         statement,
         np.isin(statement, sorted(apart)),
         np.isin(statement, asking),
+        np.isin(works, _BESIDE),
     )
 
 

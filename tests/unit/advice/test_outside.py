@@ -7,6 +7,8 @@ import pytest
 from tfadvisor.advice.findings import Verdict
 from tfadvisor.advice.outside import of_the_run, outside_of
 from tfadvisor.causes.account import (
+    BUILDING,
+    EPOCH_BEGINS,
     BeforeSteps,
     RunAccount,
     RunPart,
@@ -109,6 +111,34 @@ def test_what_compiles_in_each_of_its_turns_is_to_compile_once() -> None:
     assert found.fix is not None
     assert found.fix.do.startswith("Make the compiled function once")
     assert first.fix is None
+
+
+@pytest.mark.parametrize(("builds", "is_cured"), [(0.3, True), (0.29, False)])
+def test_predict_that_mostly_builds_pipelines_is_to_be_called_once(
+    builds: float, is_cured: bool
+) -> None:
+    building = RunShare(BUILDING, "building", builds * 0.5, 50.0 * builds, 30)
+    place = RunPlace("train.py", 40, "on_epoch_end")
+    part = RunPart("predict", "prediction", 0.5, 50.0, 90, (place,), 9, (building,))
+
+    (found,) = outside_of(account(part), None)
+
+    assert found.title == "50% of the run is predict (train.py:40)"
+    if is_cured:
+        assert found.fix is not None
+        assert found.fix.do.startswith("Predict on all rows in one call")
+    else:
+        assert found.fix is None
+
+
+def test_what_each_epoch_begins_with_is_asked_about() -> None:
+    place = RunPlace("train.py", 52, "")
+    begins = RunPart(EPOCH_BEGINS, "other", 0.2, 20.0, 90, (place,), 9)
+
+    (found,) = outside_of(account(begins), None)
+
+    assert found.fix is not None
+    assert found.fix.do.startswith("The samples do not show what happens then. Does")
 
 
 @pytest.mark.parametrize("kind", ["evaluation", "saving", "compile"])

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from support.stacks import sampled
 
 from tfadvisor.causes import NoAccount, RunAccount, RunPart, account_of
-from tfadvisor.causes.account import FIRST_BATCH
+from tfadvisor.causes.account import EPOCH_BEGINS, FIRST_BATCH
 from tfadvisor.trace.samples import Samples
 
 MAIN = "train.py:<module>:90 train.py:main"
@@ -186,6 +186,64 @@ def test_a_first_batch_that_waits_in_the_step_itself_is_told_apart() -> None:
     assert account.steps == pytest.approx(581 / 1381, abs=0.002)
     found = part(account, "first step of each epoch")
     assert found.fraction == pytest.approx(800 / 1381, abs=0.002)
+    assert found.places[0].line == 46
+
+
+FIT = "train.py:<module>:46 keras/backend/trainer.py:fit"
+AT_ITS_END = f"{FIT}:438 keras/callbacks/callback_list.py:on_epoch_end:171"
+KERAS_TURN = [
+    (f"{FIT}:399 {RUNS}", 4),
+    (f"{FIT}:400 keras/callbacks/callback_list.py:on_train_batch_end:198", 1),
+]
+
+
+def test_the_end_of_an_epoch_is_no_step_though_it_takes_more_than_the_steps() -> None:
+    """An epoch: 10 turns of 5 samples, then 120 in a callback of the program: 480 of
+    680, named by its function and line.
+    """
+    callback = (f"{AT_ITS_END} train.py:on_epoch_end:40", 120)
+    account = account_of(sampled(4 * [*10 * KERAS_TURN, callback]), STEP_MS)
+
+    assert shares(account) == {"steps": 200 / 680, "on_epoch_end": 480 / 680}
+    found = part(account, "on_epoch_end")
+    assert (found.kind, found.turns) == ("epoch", 4)
+    assert [(place.file, place.line) for place in found.places] == [("train.py", 40)]
+
+
+def test_predict_at_the_end_of_an_epoch_says_what_builds_its_pipelines() -> None:
+    """60 of the callback's 120 samples begin a pipeline, 20 run the model."""
+    predict = f"{AT_ITS_END} train.py:on_epoch_end:40 keras/backend/trainer.py:predict"
+    turns = 20 * [
+        (f"{predict}:560 {BEGINS}", 3),
+        (f"{predict}:570 {RUNS}", 1),
+        (f"{AT_ITS_END} train.py:on_epoch_end:41", 2),
+    ]
+    account = account_of(sampled(4 * [*10 * KERAS_TURN, *turns]), STEP_MS)
+
+    found = part(account, "predict")
+    assert (found.kind, found.seen, found.places[0].line) == ("prediction", 480, 40)
+    assert [(share.kind, share.seen) for share in found.parts] == [
+        ("building", 240),
+        ("other", 160),
+        ("other", 80),
+    ]
+
+
+def test_what_keras_saves_at_the_end_of_an_epoch_is_saving() -> None:
+    saves = f"{AT_ITS_END} keras/callbacks/model_checkpoint.py:_save_model:9"
+    account = account_of(sampled(4 * [*10 * KERAS_TURN, (saves, 120)]), STEP_MS)
+
+    assert part(account, "saving").fraction == pytest.approx(480 / 680, abs=0.005)
+
+
+def test_a_librarys_own_line_before_each_epoch_is_named_by_that() -> None:
+    """100 samples in fit itself, in no call, behind each end of an epoch."""
+    ends = (f"{AT_ITS_END} train.py:on_epoch_end:40", 10)
+    epoch = [(f"{FIT}:397", 100), *10 * KERAS_TURN, ends]
+    account = account_of(sampled(6 * epoch), STEP_MS)
+
+    found = part(account, EPOCH_BEGINS)
+    assert found.kind == "other"
     assert found.places[0].line == 46
 
 

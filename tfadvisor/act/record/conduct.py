@@ -33,7 +33,12 @@ from tfadvisor.act.record.looking import (
     first_state,
     next_state,
 )
-from tfadvisor.act.record.rounds import CountedRounds, count_rounds, is_compiling
+from tfadvisor.act.record.rounds import (
+    CountedRounds,
+    count_rounds,
+    is_beside_steps,
+    is_compiling,
+)
 from tfadvisor.act.record.settling import Patience, Ready, may_train
 from tfadvisor.act.record.started_program import StartedProgram
 from tfadvisor.act.record.unrecorded import Nothing
@@ -50,6 +55,10 @@ _PREPARING_SECONDS = 60.0
 _POLL_SECONDS = 0.05
 _COMPILING_SECONDS = 1.0
 """After which a program that compiles is looked at again."""
+_BESIDE_SECONDS = 20.0
+"""That a program which evaluates or saves is waited for, so that a window holds
+steps.
+"""
 _SEEN_SECONDS = 10.0
 """Since the loop was seen first, before there is a report."""
 
@@ -134,9 +143,17 @@ class _Session:
         while not self._has_ended() and not self._is_late():
             ready = self._ready(patience, state.known.wanted.after_seconds)
             if ready is not None:
+                self._wait_for_steps(ready)
                 return ready
             time.sleep(_POLL_SECONDS)
         return Over()
+
+    def _wait_for_steps(self, ready: Ready) -> None:
+        until = time.time() + _BESIDE_SECONDS
+        while time.time() < until and not self._has_ended():
+            if not is_beside_steps(self._watch, ready.processes, None):
+                return
+            time.sleep(_POLL_SECONDS)
 
     def _ready(
         self,
@@ -202,9 +219,12 @@ class _Session:
             self._wanted_of(state),
             state.known.loop,
         )
+        training = _training(state.known)
+        window = run.chosen.opened, run.chosen.closed
+        beside = is_beside_steps(self._watch, training, window)
         after = self._counted(state.known, ROUNDS_SECONDS)
         self._let_it_be_seen()
-        return TriedRecording(run, after)
+        return TriedRecording(run, after, beside=beside)
 
     def _wanted_of(self, state: Record) -> RecordRequest:
         """Calls of Python take another window, and more of the step: stacks that are

@@ -47,6 +47,8 @@ show it too.
 """
 ROUNDS_SECONDS = 3.0
 """For which rounds are counted."""
+_OTHER_WORK = 2
+"""Recordings of an evaluation or the like after which that is what the program does."""
 _SLOWER = 2
 """Until one has gone round, each of so many looks lasts up to twice as long as the one
 before.
@@ -79,6 +81,8 @@ class LooksSoFar(msgspec.Struct, frozen=True):
     """The first loop that was over once it was recorded."""
     kept: RecordedRun | None = None
     """Recorded last."""
+    beside: int = 0
+    """Recordings that held something else than steps."""
     why: str | None = None
     """What stood in the way of a look last, None for nothing."""
     failed: bool = False
@@ -177,6 +181,8 @@ class TriedRecording(msgspec.Struct, frozen=True):
 
     run: RecordedRun
     after: CountedRounds
+    beside: bool = False
+    """The program evaluated, saved or ended an epoch instead, for most of the time."""
 
 
 Seen: TypeAlias = (
@@ -256,6 +262,8 @@ def _keep(state: Record, seen: TriedRecording) -> State:
         kept=kept,
         inside=seen.after.inside,
     )
+    if seen.beside and known.beside < _OTHER_WORK:
+        return _again(replace(known, beside=known.beside + 1))
     if _goes_on(known, seen.after.loop):
         return Finished(known)
 

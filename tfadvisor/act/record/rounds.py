@@ -19,6 +19,7 @@ from tfadvisor.act.record.answers import GivenOrder, answers_to
 from tfadvisor.act.record.board import Board, Process
 from tfadvisor.act.record.watch import Watch
 from tfadvisor.files import read_small_text
+from tfadvisor.timeline.names.stack_frames import BESIDE_STEPS, work_of
 from tfadvisor.trace.samples import Frame, Samples, is_own_file
 
 _PATIENCE_SECONDS = 3.0
@@ -42,7 +43,7 @@ _COMPILERS = (
     "jax/_src/interpreters/partial_eval.py",
     "tensorflow/python/framework/func_graph.py",
 )
-_COMPILING_SECONDS, _COMPILING_SHARE = 0.5, 0.8
+_LATELY_SECONDS, _MOSTLY = 0.5, 0.8
 
 
 class ProgramLoop(msgspec.Struct, frozen=True):
@@ -132,15 +133,39 @@ def count_rounds(
 
 def is_compiling(watch: Watch, processes: Sequence[Process]) -> bool:
     """Whether the main thread of any was in a compiler for the last half second."""
-    began_ns = time.time_ns() - int(_COMPILING_SECONDS * 1e9)
+    began_ns = time.time_ns() - int(_LATELY_SECONDS * 1e9)
+    return _mostly(_compiles, _stacks_of(watch, processes, began_ns))
+
+
+def is_beside_steps(
+    watch: Watch, processes: Sequence[Process], window: tuple[float, float] | None
+) -> bool:
+    """Whether the main thread of any was in an evaluation, saved, or did what the end
+    of an epoch asks for, instead of steps. window: of which time, seconds since the
+    epoch; None for the last half second.
+    """
+    opened, closed = window or (time.time() - _LATELY_SECONDS, time.time())
+    stacks = _stacks_of(watch, processes, int(opened * 1e9), int(closed * 1e9))
+    return _mostly(_is_no_step, stacks)
+
+
+def _stacks_of(
+    watch: Watch,
+    processes: Sequence[Process],
+    began_ns: int,
+    ended_ns: int | None = None,
+) -> list[list[Stack]]:
+    """Of each process."""
     seen = watch.seen()
-    for process in processes:
-        samples = msgspec.convert(seen.of_process(process.pid), Samples)
-        stacks = stacks_since(samples, began_ns)
-        inside = sum(map(_compiles, stacks))
-        if inside > _COMPILING_SHARE * max(len(stacks), 1):
-            return True
-    return False
+    samples = [
+        msgspec.convert(seen.of_process(process.pid), Samples) for process in processes
+    ]
+    return [stacks_since(of_one, began_ns, ended_ns) for of_one in samples]
+
+
+def _mostly(is_it: Callable[[Stack], bool], stacks: list[list[Stack]]) -> bool:
+    shares = [sum(map(is_it, of_one)) / max(len(of_one), 1) for of_one in stacks]
+    return max(shares, default=0.0) > _MOSTLY
 
 
 Stack = tuple[Frame, ...]
@@ -150,11 +175,20 @@ def _compiles(stack: Stack) -> bool:
     return any(file.endswith(_COMPILERS) for file, _, _ in stack)
 
 
-def stacks_since(samples: Samples, began_ns: int) -> list[Stack]:
-    """Of the main thread, one for each sample."""
+def _is_no_step(stack: Stack) -> bool:
+    return any(work_of(file, function) in BESIDE_STEPS for file, function, _ in stack)
+
+
+def stacks_since(
+    samples: Samples, began_ns: int, ended_ns: int | None = None
+) -> list[Stack]:
+    """Of the main thread, one for each sample. ended_ns: None for up to now."""
     at, numbers = samples.ticks()
     stacks = [tuple(samples.frames[one] for one in stack) for stack in samples.stacks]
-    return [stacks[one] for one in numbers[at >= began_ns].tolist() if stacks[one]]
+    wanted = at >= began_ns
+    if ended_ns is not None:
+        wanted &= at <= ended_ns
+    return [stacks[one] for one in numbers[wanted].tolist() if stacks[one]]
 
 
 # How long a round takes.

@@ -55,8 +55,10 @@ def counted(lines: tuple[int, int] | None = None, inside: str = "") -> CountedRo
     return CountedRounds(loop(lines), inside)
 
 
-def tried(look: RecordedWindow, after: CountedRounds) -> TriedRecording:
-    return TriedRecording(RecordedRun(look, look), after)
+def tried(
+    look: RecordedWindow, after: CountedRounds, *, beside: bool = False
+) -> TriedRecording:
+    return TriedRecording(RecordedRun(look, look), after, beside=beside)
 
 
 def after(seen: Sequence[Seen], wanted: RecordRequest = WANTED) -> State:
@@ -94,6 +96,18 @@ def test_a_program_that_ends_first_leaves_nothing(script: list[Seen]) -> None:
 
     assert isinstance(state, Finished)
     assert state.known.found is None
+
+
+def test_what_an_evaluation_shows_is_recorded_anew_twice() -> None:
+    """A third time it is what the program does."""
+    look = window(100.0)
+    beside = [SETTLED, counted(LOOP), look, tried(look, counted(LOOP), beside=True)]
+
+    assert [type(after(beside * times)) for times in (1, 2, 3)] == [
+        Wait,
+        Wait,
+        Finished,
+    ]
 
 
 def test_what_stood_in_the_way_last_is_known() -> None:

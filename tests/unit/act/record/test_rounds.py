@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import dedent
+from typing import Any, cast
 
+import msgspec
 import pytest
+from support.stacks import sampled
 
-from tfadvisor.act.record.rounds import ProgramLoop, Stack, loop_of, round_ms
+from tfadvisor.act.record.board import Process
+from tfadvisor.act.record.rounds import (
+    ProgramLoop,
+    Stack,
+    is_beside_steps,
+    loop_of,
+    round_ms,
+)
+from tfadvisor.act.record.watch import Watch
 from tfadvisor.trace.samples import Samples
 
 PROGRAM = """
@@ -161,3 +172,41 @@ def test_a_line_that_takes_all_has_no_rounds_to_see(train: str) -> None:
     loop = ProgramLoop(train, 5, looping=train, **LOOP)
 
     assert round_ms(sampled_by_turns(train, (5, 500)), loop) == 0.0
+
+
+# What a program does that is no step.
+
+PROCESS = Process("7", 7, "here", False, {}, 1, None, {}, left=False)
+
+
+class Watched:
+    """Stands in for a watch: one process, of which samples say this."""
+
+    def __init__(self, script: list[tuple[str, int]]) -> None:
+        self._samples = msgspec.to_builtins(sampled(script))
+
+    def seen(self) -> Watched:
+        return self
+
+    def of_process(self, _pid: int | None) -> dict[str, Any]:
+        return self._samples
+
+
+@pytest.mark.parametrize(
+    ("ends", "is_beside"),
+    [(81, True), (80, False)],
+    ids=["81 of 100 samples", "four fifths"],
+)
+def test_a_window_at_the_end_of_an_epoch_holds_no_steps(
+    ends: int, is_beside: bool
+) -> None:
+    """Samples come every 10 ms; the window holds the last hundred, a second."""
+    fit = "train.py:<module>:52 keras/backend/tensorflow/trainer.py:fit"
+    at_its_end = f"{fit}:438 keras/callbacks/callback_list.py:on_epoch_end:171"
+    steps = f"{fit}:399 tensorflow/eager/execute.py:quick_execute:53"
+    script = [(at_its_end, 500), (steps, 100 - ends), (at_its_end, ends)]
+    watch = cast("Watch", Watched(script))
+    began = 10**9
+    window = began + 5.0, began + 6.0
+
+    assert is_beside_steps(watch, [PROCESS], window) is is_beside
