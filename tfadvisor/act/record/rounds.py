@@ -208,7 +208,7 @@ def round_ms(samples: Samples, loop: ProgramLoop) -> float:
         return 0.0
 
     most = np.bincount(line[line >= 0]).argmax()
-    begins = (line[1:] == most) & (line[:-1] != most)
+    begins = (line[1:] == most) & (line[:-1] != most) & (line[:-1] >= 0)
     rounds = np.diff(at[1:][begins])
     if len(rounds) < _FEWEST_ROUNDS:
         return 0.0
@@ -219,7 +219,7 @@ def round_ms(samples: Samples, loop: ProgramLoop) -> float:
 
 def _line_of_loop(samples: Samples, stack: Sequence[int], loop: ProgramLoop) -> int:
     """The number of the innermost frame of the program while the loop is open, -1
-    outside of it.
+    outside of it, and where it does what is no step.
     """
     frames = samples.frames
     looping, function, first, last = loop.in_samples
@@ -228,7 +228,8 @@ def _line_of_loop(samples: Samples, stack: Sequence[int], loop: ProgramLoop) -> 
         for one in stack
     )
     own = [one for one in stack if is_own_file(frames[one][0])]
-    return own[-1] if is_open and own else -1
+    calls = tuple(frames[one] for one in stack)
+    return own[-1] if is_open and own and not _is_no_step(calls) else -1
 
 
 # Where it loops.

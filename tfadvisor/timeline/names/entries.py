@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tfadvisor.patterns import pattern
 
 _KERAS_FRAME = pattern(
@@ -24,6 +26,9 @@ _OF_ONE_BATCH = pattern(r"^EagerLocalExecute: __inference_one_step_on_data_\d+$"
 """Keras 3 calls the function itself only for data that no tf.data iterator gives."""
 _OF_OLD_KERAS = pattern(r"__inference_(?:train|test|predict)_function_\d+$")
 """Keras 2 calls these for fit and for single batches."""
+_TRAINS = pattern(r"(?:one|multi)_step_on_iterator|train_function")
+_PREDICTS = pattern(r"(?:one|multi)_step_on_data_distributed|predict_function")
+"""What Keras calls for each batch in predict, and nowhere else."""
 _STRATEGY_FRAME = pattern(r"^\$(?:\S*/)?distribute_lib\.py:\d+ run$")
 _FUNCTION = pattern(r"^Eager\w*Execute: __inference_\w+_\d+$")
 _JITTED = pattern(r"^(?:PjitFunction|CompiledFunction|PmapFunction)\(")
@@ -55,3 +60,15 @@ def entry_point(names: tuple[str, ...]) -> str:
         if any(written.search(name) for name in names):
             return entry
     return ""
+
+
+def without_prediction(functions: Sequence[str]) -> list[int]:
+    """Indices of functions that may be the step: none that Keras calls only to predict,
+    where it calls one that trains or tests as well.
+    """
+    trains = any(_TRAINS.search(name) for name in functions)
+    return [
+        index
+        for index, name in enumerate(functions)
+        if not (trains and _PREDICTS.search(name))
+    ]

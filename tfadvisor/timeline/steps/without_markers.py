@@ -9,13 +9,21 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, group_spans, is_in, ranks, true_at
+from tfadvisor.arrays import (
+    distinct,
+    group_spans,
+    is_in,
+    median,
+    ranks,
+    true_at,
+)
 from tfadvisor.timeline.devices.device_kinds import program_lines
 from tfadvisor.timeline.host.dispatches import calls_of_module, dispatches, outermost
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
+from tfadvisor.timeline.names.entries import without_prediction
 from tfadvisor.timeline.names.host_events import function_name, is_eager_function
 from tfadvisor.timeline.names.program_calls import program_name
 from tfadvisor.timeline.steps.markers import grouped
@@ -47,6 +55,10 @@ def batches_taken(threads: Threads, driver: int) -> Inferred | None:
     )
 
 
+_LAYERS = 2
+"""Calls between one batch and the next, as a rule, where each is of a layer."""
+
+
 def batches_of_layered_steps(
     threads: Threads,
     functions: Inferred | None,
@@ -57,13 +69,10 @@ def batches_of_layered_steps(
     if functions is None:
         return functions
     batches = batches_taken(threads, functions.thread)
-    if (
-        batches is None
-        or not batches.confidence
-        or len(functions.starts) < 2 * len(batches.starts)
-    ):
+    if batches is None or not batches.confidence:
         return functions
-    return batches
+    calls = np.diff(np.searchsorted(functions.starts, batches.starts))
+    return batches if median(calls) >= _LAYERS else functions
 
 
 def thread_that_takes_most(threads: Threads) -> int:
@@ -120,6 +129,8 @@ def calls_of_tf_function(
     if not len(position):
         return None
     names, code = grouped(threads.row[position], threads.names, function_name)
+    trains = is_in(code, np.array(without_prediction(names)))
+    position, code = position[trains], code[trains]
     thread = threads.thread_of(position)
     best: Inferred | None = None
     longest = 0

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import msgspec
 import pytest
-from support.stacks import sampled
+from support.stacks import KERAS, sampled
 
 from tfadvisor.act.record.board import Process
 from tfadvisor.act.record.rounds import (
@@ -201,7 +201,7 @@ def test_a_window_at_the_end_of_an_epoch_holds_no_steps(
     ends: int, is_beside: bool
 ) -> None:
     """Samples come every 10 ms; the window holds the last hundred, a second."""
-    fit = "train.py:<module>:52 keras/backend/tensorflow/trainer.py:fit"
+    fit = "train.py:<module>:52 keras/backend/trainer.py:fit"
     at_its_end = f"{fit}:438 keras/callbacks/callback_list.py:on_epoch_end:171"
     steps = f"{fit}:399 tensorflow/eager/execute.py:quick_execute:53"
     script = [(at_its_end, 500), (steps, 100 - ends), (at_its_end, ends)]
@@ -210,3 +210,28 @@ def test_a_window_at_the_end_of_an_epoch_holds_no_steps(
     window = began + 5.0, began + 6.0
 
     assert is_beside_steps(watch, [PROCESS], window) is is_beside
+
+
+def test_an_epoch_is_no_round_of_fit() -> None:
+    """Every second the end of an epoch takes 300 ms: what passes from one to the next
+    is no round.
+    """
+    fit = "train.py:<module>:52 keras/backend/trainer.py:fit"
+    ends = f"{fit}:438 keras/callbacks/callback_list.py:on_epoch_end:171 train.py:ends"
+    steps = f"{fit}:399 tensorflow/eager/execute.py:quick_execute:53"
+    file = "/home/me/train.py"
+    keras = f"{KERAS}backend/trainer.py"
+    loop = ProgramLoop(
+        file,
+        52,
+        "<module>",
+        "fit",
+        prepares=False,
+        lines=(393, 441),
+        looping=keras,
+    )
+
+    assert round_ms(sampled(8 * [(steps, 70), (f"{ends}:40", 30)]), loop) == 0.0
+    callbacks = f"{fit}:400 train.py:on:9"
+    by_turns = sampled(8 * [(steps, 70), (callbacks, 30)])
+    assert round_ms(by_turns, loop) == pytest.approx(1000)

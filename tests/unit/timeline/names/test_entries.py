@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.timeline.names.entries import entry_point
+from tfadvisor.timeline.names.entries import entry_point, without_prediction
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,19 @@ def test_a_frame_of_keras_says_more_than_the_function_that_it_calls() -> None:
     assert entry_point((function, "$trainer.py:9 evaluate", "$trainer.py:2 fit")) == (
         "fit"
     )
+
+
+@pytest.mark.parametrize(
+    ("functions", "kept"),
+    [
+        (["multi_step_on_iterator", "one_step_on_data_distributed"], [0]),
+        (["__inference_train_function", "__inference_predict_function"], [0]),
+        (["one_step_on_data_distributed"], [0]),
+        (["step", "one_step_on_data_distributed"], [0, 1]),
+    ],
+    ids=["Keras 3", "Keras 2", "inference", "another loop"],
+)
+def test_prediction_is_no_step_beside_keras_own_training(
+    functions: list[str], kept: list[int]
+) -> None:
+    assert without_prediction(functions) == kept

@@ -452,6 +452,22 @@ def test_another_thread_may_take_the_batches() -> None:
     assert (steps.starts / PS).tolist() == [7, 107, 207, 307, 407]
 
 
+def test_batches_that_are_taken_before_the_steps_begin_are_none() -> None:
+    """Four batches, as an evaluation takes, then twelve calls of one function."""
+    builder = trace().busy("GPU:0", (0, 2000)).thread("python")
+    for index in range(4):
+        builder.call("IteratorGetNext", index * 100, index * 100 + 5)
+        builder.call("EagerLocalExecute: Identity", index * 100 + 10, index * 100 + 90)
+    for index in range(12):
+        at = 500 + index * 100
+        builder.call("EagerLocalExecute: __inference_train_9", at, at + 90)
+
+    steps = builder.timeline().steps
+
+    assert steps.about == "calls of __inference_train"
+    assert (steps.starts / PS).tolist() == [500 + index * 100 for index in range(12)]
+
+
 @pytest.mark.parametrize(
     ("layers", "about"), [(2, BATCHES), (1, "calls of __inference_layer")]
 )
