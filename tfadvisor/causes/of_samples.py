@@ -61,7 +61,7 @@ _SOON_US = 200_000
 _BETWEEN_TURNS_US = 50_000
 """So short a time elsewhere does not end a turn."""
 _FIRST_STEP = "first step of each epoch"
-_SAYS_LITTLE = tuple(map(WORKS.index, (Work.EPOCH, Work.PREDICTION)))
+_ONLY_CALLS = tuple(map(WORKS.index, (Work.EPOCH, Work.PREDICTION)))
 """Work of which the lines of the program that ask for it say more."""
 _NEAR = 3
 """Runs of samples between what begins an epoch and its first batch."""
@@ -397,7 +397,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         further = np.where(does[Work.COMPILE], WORKS.index(Work.COMPILE), -1)
         further[does[Work.PREDICTION]] = -1
         further[does[Work.PREDICTION] & builds] = WORKS.index(Work.BUILDING)
-        return np.where(np.isin(works, _SAYS_LITTLE), further, works)
+        return np.where(np.isin(works, _ONLY_CALLS), further, works)
 
     def inside(
         self, sampled: Sampled, depth: int, *, by_work: bool = True

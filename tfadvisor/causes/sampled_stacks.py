@@ -88,8 +88,8 @@ class Stacks(msgspec.Struct, frozen=True):
         below = works[self.frame[:, depth + 1 :]] - 1
         found = _outermost(below, below >= 0)
         within = _outermost(below, np.isin(below, _AT_ITS_END))
-        is_told = (found == _EPOCH) & (within >= 0)
-        return np.where(is_told, within, found)
+        is_known = (found == _EPOCH) & (within >= 0)
+        return np.where(is_known, within, found)
 
 
 def _outermost(below: Int64Array, which: BoolArray) -> Int64Array:
