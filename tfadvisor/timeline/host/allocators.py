@@ -11,15 +11,14 @@ from tfadvisor.arrays import distinct
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.allocations import (
+    is_of_filters,
+    is_output,
+    last_of_shape,
+)
 from tfadvisor.timeline.names.device_events import is_host_allocator
 from tfadvisor.timeline.names.op_path import op_path
 from tfadvisor.trace.columns import HostTrace
-from tfadvisor.units import number_of
-
-_OF_FILTERS = "BackpropFilter"
-"""The end of the type of ops that compute a convolution's gradient by its filters,
-whose output has the filters' shape: height, width, channels, filters.
-"""
 
 
 class DeviceMemory(msgspec.Struct, frozen=True):
@@ -101,11 +100,11 @@ def filters_by_layer(trace: HostTrace, threads: Threads) -> dict[str, int]:
     """
     column = trace.stat(stats.TF_OP)
     event, code = column.codes()
-    wanted = [at for at, op in enumerate(column.texts) if op.endswith(_OF_FILTERS)]
+    wanted = [at for at, op in enumerate(column.texts) if is_of_filters(op)]
     where = threads.positions(event[np.isin(code, wanted)])
     where = where[where >= 0]
     regions = texts_at(trace, threads, stats.REGION_TYPE, where)
-    outputs = where[np.array([one == "output" for one in regions], np.bool_)]
+    outputs = where[np.array(list(map(is_output, regions)), np.bool_)]
     shapes = zip(
         texts_at(trace, threads, stats.TF_OP, outputs),
         texts_at(trace, threads, stats.BLOCK_SHAPE, outputs),
@@ -114,7 +113,7 @@ def filters_by_layer(trace: HostTrace, threads: Threads) -> dict[str, int]:
     found = {}
     for op, shape in dict.fromkeys(shapes):
         path = op_path(op)
-        count = number_of(shape.strip("[]").rpartition(",")[2])
+        count = last_of_shape(shape)
         if path is not None and count is not None:
             found[path.layer] = count
     return found
