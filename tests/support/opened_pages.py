@@ -12,8 +12,15 @@ class Opened:
     """One page, without a network."""
 
     def __init__(
-        self, browser: Any, file: Path, hash_: str = "", **context: Any
+        self,
+        browser: Any,
+        file: Path,
+        hash_: str = "",
+        *,
+        unfolded: bool = True,
+        **context: Any,
     ) -> None:
+        """unfolded: whether all that is folded is opened at once."""
         self.context = browser.new_context(
             **{"viewport": {"width": 1440, "height": 900}, "offline": True, **context}
         )
@@ -30,6 +37,8 @@ class Opened:
         )
         self.page.goto(file.as_uri() + hash_)
         self.page.locator("main:not([aria-busy])").wait_for()
+        if not unfolded:
+            return
         self.page.evaluate(
             "document.querySelectorAll('.folded').forEach(one => { one.open = true; })"
         )

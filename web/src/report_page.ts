@@ -38,11 +38,10 @@ export function drawRun(page: HTMLElement, wanted: Wanted): (finding: string) =>
   const { run, signal } = wanted;
   const main = h("main", { "aria-busy": "true" });
   const names = contents();
-  let open: ((finding: string) => void) | null = null;
+  let made: ReturnType<typeof sections> | null = null;
   const finish = (): void => {
-    if (open !== null || signal.aborted) return;
-    const rest = sections(view);
-    open = rest.open;
+    if (made !== null || signal.aborted) return;
+    const rest = made = sections(view);
     main.append(...rest.list.map((one) => one.element));
     names.fill([first, ...rest.list]);
     main.removeAttribute("aria-busy");
@@ -50,9 +49,13 @@ export function drawRun(page: HTMLElement, wanted: Wanted): (finding: string) =>
   };
   const openFinding = (finding: string): void => {
     finish();
-    open?.(finding);
+    made?.open(finding);
   };
-  const view = viewOf(wanted, openFinding);
+  const showTimeline: View["links"]["showTimeline"] = (...asked) => {
+    finish();
+    return made?.showTimeline(...asked) ?? false;
+  };
+  const view = viewOf(wanted, { openFinding, showTimeline });
   const first = verdict(view);
   main.append(first.element);
   document.title = `${verdictName(run.report)}: ${run.report.run.name} – tfadvisor`;
@@ -81,14 +84,13 @@ export function topLine(picker: HTMLElement | null): HTMLElement {
   return h("div", { class: "top-line" }, h("p", { class: "product" }, "tfadvisor"), picker, themeButton());
 }
 
-function viewOf({ data, run, other, signal, toFinding, loadStep }: Wanted, openFinding: View["links"]["openFinding"]): View {
-  return { data, run, other, signal, links: { toFinding, loadStep, openFinding, showTimeline: () => false } };
+function viewOf({ data, run, other, signal, toFinding, loadStep }: Wanted, links: Pick<View["links"], "openFinding" | "showTimeline">): View {
+  return { data, run, other, signal, links: { toFinding, loadStep, ...links } };
 }
 
 /** All but the verdict. */
-function sections(view: View): { list: Section[]; open: (finding: string) => void } {
+function sections(view: View): { list: Section[]; open: (finding: string) => void; showTimeline: View["links"]["showTimeline"] } {
   const drawn = timeline(view);
-  view = { ...view, links: { ...view.links, showTimeline: drawn.show } };
   const advice = findings(view);
   const list = [
     compare(view), attribution(view), advice, foldedOnPhones(steps(view)), foldedOnPhones(drawn),
@@ -100,7 +102,7 @@ function sections(view: View): { list: Section[]; open: (finding: string) => voi
     folded(input(view)),
     folded(metrics(view)), passed(view), capture(view), notApplicable(view),
   ];
-  return { list: list.filter((one) => one !== null), open: advice.open };
+  return { list: list.filter((one) => one !== null), open: advice.open, showTimeline: drawn.show };
 }
 
 function header({ report }: PageData, picker: HTMLElement | null, notice: HTMLElement | null): HTMLElement {

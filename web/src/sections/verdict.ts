@@ -34,7 +34,7 @@ export function verdict({ run, links }: View): Section {
     found.length > 0 ? bar(found) : h("p", { class: "dim" }, "The trace holds no step."),
     legend(found, step),
     note === "" ? null : h("p", { class: "dim small" }, note),
-    stats(report, longestStep(run)),
+    stats(report, longestStep(run, links)),
   );
   return made;
 }
@@ -47,30 +47,32 @@ const STEP_SOURCES: Record<string, string> = {
   "whole-trace": "none found",
 };
 
-function stats(report: Report, longest: string): HTMLElement {
+function stats(report: Report, longest: Node | string): HTMLElement {
   const { steps } = report;
   const times = steps.time_ms;
-  const rows: [string, string, string][] = [];
+  const rows: [string, string, ...(Node | string)[]][] = [];
   if (times !== null && steps.source !== "whole-trace") {
     const several = steps.count > 1;
-    rows.push(["Step", duration(times.median), several ? `median; mean ${duration(times.mean)}` : "the only one that was counted"]);
-    if (several) rows.push(["95th percentile", duration(times.p95), `shortest ${duration(times.min)}, longest ${duration(times.max)}${longest}`]);
+    rows.push(["Step", duration(times.median), ...(several ? [`median; mean ${duration(times.mean)}`] : ["the only one that was counted", longest])]);
+    if (several) rows.push(["95th percentile", duration(times.p95), `shortest ${duration(times.min)}, longest ${duration(times.max)}`, longest]);
     rows.push(["Steps", count(steps.count), stepsAside(report)]);
   }
   const found = steps.source === "marker" ? "certain" : `inferred, confidence ${percent(steps.confidence)}`;
   rows.push(["Steps from", STEP_SOURCES[steps.source] ?? steps.source, `${steps.about}; ${found}`]);
   const peak = report.metrics["peak_memory_fraction"]?.value;
   if (typeof peak === "number") rows.push(["Peak memory", percent(peak), "of the device memory"]);
-  return h("dl", { class: "stats" }, ...rows.map(([name, value, about]) => h("div", null, h("dt", null, name), h("dd", null, h("strong", null, value), h("span", { class: "dim" }, about)))));
+  return h("dl", { class: "stats" }, ...rows.map(([name, value, ...about]) => h("div", null, h("dt", null, name), h("dd", null, h("strong", null, value), h("span", { class: "dim" }, ...about)))));
 }
 
-/** ` (train 9)`, "" where a step is the only one. */
-function longestStep(run: PageData): string {
+/** ` (train 9)`, which leads to its timeline. */
+function longestStep(run: PageData, links: View["links"]): Node | string {
   const table = new StepTable(run);
-  if (table.rows < 2) return "";
+  if (table.rows === 0) return "";
   const row = table.longest(Array.from({ length: table.rows }, (_, at) => at));
-  const host = table.hosts.length > 1 ? ` on ${table.host(row)}` : "";
-  return ` (${table.name(row)}${host})`;
+  const name = `${table.name(row)}${table.hosts.length > 1 ? ` on ${table.host(row)}` : ""}`;
+  if (run.drawn.length === 0) return ` (${name})`;
+  const show = (): void => { links.showTimeline(table.host(row), table.index(row), null); };
+  return h("span", null, " (", h("button", { type: "button", class: "quiet name", title: "Show its timeline", on: { click: show } }, name), ")");
 }
 
 function stepsAside(report: Report): string {

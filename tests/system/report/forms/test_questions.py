@@ -76,8 +76,8 @@ def which_step(reader: Reader) -> str:
 
 
 def the_worst_step(reader: Reader) -> str:
-    reader.click(reader.page.get_by_role("button", name="Worst step"))
-    reader.click(reader.page.get_by_role("button", name="Show its timeline"))
+    reader.click(reader.page.locator("#verdict .stats").get_by_role("button"))
+    reader.page.locator("#timeline .timeline-frame:not([aria-busy])").wait_for()
     return str(
         reader.page.locator("#timeline")
         .get_by_label("Step", exact=True)
@@ -214,6 +214,7 @@ def opened(
     return Opened(
         browser,
         reports / f"{trace}.html",
+        unfolded=False,
         viewport={"width": width, "height": height},
         color_scheme=scheme,
         reduced_motion="reduce",
