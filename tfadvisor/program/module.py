@@ -10,7 +10,7 @@ TraceError, where its bytes are damaged.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -210,7 +210,33 @@ class Instruction:
     computation makes each one once.
     """
 
-    __slots__ = ("_fields", "_head", "_hi", "_lo", "_shape", "computation", "proto")
+    __slots__ = (
+        "_fields",
+        "_hi",
+        "_lo",
+        "called",
+        "computation",
+        "id",
+        "name",
+        "opcode",
+        "operand_ids",
+        "proto",
+        "shape",
+    )
+    name: str
+    """Unique in its module, as trace events name it: `fusion.3`."""
+    opcode: str
+    """`dot`, `fusion`, `custom-call`, …"""
+    id: int
+    """Unique in its module."""
+    shape: Shape
+    """Of the result."""
+    operand_ids: tuple[int, ...]
+    """In order; an operand used twice is there twice."""
+    called: tuple[Computation, ...]
+    """A fusion's computation, a while's body and condition in this order, a
+    conditional's branches, a reducer, …
+    """
 
     def __init__(
         self,
@@ -226,37 +252,19 @@ class Instruction:
         self.proto = proto
         self._lo = lo
         self._hi = hi
-        self._head: tuple[str, str] | None = None
         self._fields: list[Entry] | None = None
-        self._shape: Shape | None = None
 
-    @property
-    def name(self) -> str:
-        """Unique in its module, as trace events name it: `fusion.3`."""
-        return self._names()[0]
-
-    @property
-    def opcode(self) -> str:
-        """`dot`, `fusion`, `custom-call`, …"""
-        return self._names()[1]
-
-    @property
-    def id(self) -> int:
-        """Unique in its module."""
-        return number_of(self.fields, _ID)
-
-    @property
-    def shape(self) -> Shape:
-        """Of the result."""
-        if self._shape is None:
-            lo, hi = span_of(self.fields, _SHAPE)
-            self._shape = self.computation.module.shape_at(lo, hi) if hi else NO_SHAPE
-        return self._shape
-
-    @property
-    def operand_ids(self) -> tuple[int, ...]:
-        """In order; an operand used twice is there twice."""
-        return numbers_of(self.proto, self.fields, _OPERANDS)
+    def __getattr__(self, asked: str) -> Any:
+        """Reads what is asked for the first time, and keeps it in its slot."""
+        if asked in ("name", "opcode"):
+            self.name, self.opcode = self._names()
+            return self.name if asked == "name" else self.opcode
+        if asked not in _READ:
+            raise AttributeError(asked)
+        found = _READ[asked](self)
+        if len(self.computation.instructions) <= _MOST_KEPT:
+            setattr(self, asked, found)
+        return found
 
     @property
     def operands(self) -> tuple[Instruction, ...]:
@@ -265,17 +273,6 @@ class Instruction:
         """
         return tuple(
             self.computation.by_id(operand_id_) for operand_id_ in self.operand_ids
-        )
-
-    @property
-    def called(self) -> tuple[Computation, ...]:
-        """A fusion's computation, a while's body and condition in this order, a
-        conditional's branches, a reducer, …
-        """
-        module = self.computation.module
-        return tuple(
-            module.computation(number)
-            for number in numbers_of(self.proto, self.fields, _CALLED)
         )
 
     @property
@@ -356,12 +353,32 @@ class Instruction:
         return f"{self.name} = {self.shape} {self.opcode}"
 
     def _names(self) -> tuple[str, str]:
-        if self._head is None:
-            self._head = _head(self.proto, self._lo, self._hi) or (
-                text_of(self.proto, self.fields, _NAME),
-                text_of(self.proto, self.fields, _OPCODE),
-            )
-        return self._head
+        return _head(self.proto, self._lo, self._hi) or (
+            text_of(self.proto, self.fields, _NAME),
+            text_of(self.proto, self.fields, _OPCODE),
+        )
+
+
+def _shape(instruction: Instruction) -> Shape:
+    lo, hi = span_of(instruction.fields, _SHAPE)
+    return instruction.computation.module.shape_at(lo, hi) if hi else NO_SHAPE
+
+
+def _called(instruction: Instruction) -> tuple[Computation, ...]:
+    module = instruction.computation.module
+    numbers = numbers_of(instruction.proto, instruction.fields, _CALLED)
+    return tuple(module.computation(number) for number in numbers)
+
+
+_READ: Mapping[str, Callable[[Instruction], Any]] = {
+    "id": lambda instruction: number_of(instruction.fields, _ID),
+    "shape": _shape,
+    "operand_ids": lambda instruction: numbers_of(
+        instruction.proto, instruction.fields, _OPERANDS
+    ),
+    "called": _called,
+}
+"""What an instruction says, read from its fields."""
 
 
 def _head(
