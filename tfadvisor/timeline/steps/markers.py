@@ -110,10 +110,7 @@ def _device_steps(trace: HostTrace, drawn: bool) -> MarkedSteps | None:
     """
     lines = trace.lines
     found: list[tuple[Int64Array, Int64Array]] = []
-    if drawn:
-        name = "Steps line saved by the profiler's viewer"
-    else:
-        name = "Steps line of the device"
+    name = "viewer step" if drawn else "device step"
     for line in range(len(lines)):
         plane = trace.planes[int(lines.plane[line])].name
         if lines.name[line] != STEPS_LINE or not plane.startswith(DEVICE_PLANES):

@@ -92,7 +92,7 @@ export function firstChange(report: Report, open: (id: string) => void): HTMLEle
   return h("div", { class: `first s-${finding.severity}`, role: "group", "aria-label": "What to change first" },
     h("p", { class: "first-head" }, h("strong", null, finding.title), worth === "" ? null : h("span", { class: "saving" }, worth)),
     h("p", { class: "first-where small" }, ...whereWords(finding)),
-    fix === undefined ? null : h("p", null, fix.do),
+    fix === undefined ? null : h("p", null, ...withCode(fix.do)),
     edit.trim() === "" ? null : snippet(edit, "The first change"),
     h("p", null, h("button", { type: "button", class: "quiet", on: { click: () => { open(finding.rule_id); } } }, "Why, evidence and other fixes")));
 }
@@ -149,7 +149,7 @@ export function fixBlock(fix: Fix, name: string): HTMLElement {
     "div",
     { class: "fix" },
     h("h3", null, name, h("span", { class: "chip" }, fix.kind)),
-    h("p", null, fix.do),
+    h("p", null, ...withCode(fix.do)),
     fix.before === undefined ? null : h("p", { class: "dim small" }, `Before: ${fix.cures ?? ""}`),
     fix.before === undefined ? null : snippet(fix.before, `${name}, before`),
     fix.before === undefined ? null : h("p", { class: "dim small" }, "After"),

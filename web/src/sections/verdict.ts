@@ -71,8 +71,8 @@ function longestStep(run: PageData, links: View["links"]): Node | string {
   const row = table.longest(Array.from({ length: table.rows }, (_, at) => at));
   const name = `${table.name(row)}${table.hosts.length > 1 ? ` on ${table.host(row)}` : ""}`;
   if (run.drawn.length === 0) return ` (${name})`;
-  const show = (): void => { links.showTimeline(table.host(row), table.index(row), null); };
-  return h("span", null, " (", h("button", { type: "button", class: "quiet name", title: "Show its timeline", on: { click: show } }, name), ")");
+  const show = (event: Event): void => { event.preventDefault(); links.showTimeline(table.host(row), table.index(row), null); };
+  return h("span", null, " (", h("a", { href: "#timeline", title: "Show its timeline", on: { click: show } }, name), ")");
 }
 
 function stepsAside(report: Report): string {

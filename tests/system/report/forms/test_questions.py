@@ -76,7 +76,7 @@ def which_step(reader: Reader) -> str:
 
 
 def the_worst_step(reader: Reader) -> str:
-    reader.click(reader.page.locator("#verdict .stats").get_by_role("button"))
+    reader.click(reader.page.locator("#verdict .stats").get_by_role("link"))
     reader.page.locator("#timeline .timeline-frame:not([aria-busy])").wait_for()
     return str(
         reader.page.locator("#timeline")

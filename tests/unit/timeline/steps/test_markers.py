@@ -186,11 +186,8 @@ def test_a_devices_own_line_is_told_from_one_that_a_viewer_drew() -> None:
     for at in (0, 20, 40, 60):
         own.call("train", at, at + 15, tf_function_call="notTraced-nonXla")
 
-    assert own.timeline().steps.about == "marker 'Steps line of the device'"
-    assert (
-        drawn.timeline().steps.about
-        == 'marker "Steps line saved by the profiler\'s viewer"'
-    )
+    assert own.timeline().steps.about == "marker 'device step'"
+    assert drawn.timeline().steps.about == "marker 'viewer step'"
     for at in (0, 20, 40, 60):
         drawn.call("train", at, at + 15, tf_function_call="notTraced-nonXla")
     assert drawn.timeline().steps.about == "calls of train"
