@@ -408,6 +408,8 @@ def _question(page: TextPage, finding: Finding) -> None:
     _bullet(page, f"{one_line(finding.title)}{share}. {one_line(finding.ask or '')}")
     for location in finding.locations[:1]:
         _paragraph(page, one_line(location_words(location)), "cyan", "  where  ")
+    for fix in finding.fixes[:1]:
+        _paragraph(page, one_line(fix.do), "", "  if so  ")
 
 
 def _finding(

@@ -64,6 +64,16 @@ def test_the_terminal_asks_behind_all_findings(report: Report, details: bool) ->
     assert "saves" not in section.split("About this trace")[0].split("Steps\n")[0]
 
 
+def test_a_question_has_the_change_for_a_yes(report: Report) -> None:
+    """In short the edit in words, of the first fix alone."""
+    (question,) = questions(report)
+    text = " ".join(as_text(report).split())
+
+    section = text.partition("Worth checking")[2]
+    assert f"if so {question.fixes[0].do}" in section
+    assert question.fixes[1].do not in section
+
+
 def test_markdown_asks_in_a_section_and_escapes(report: Report) -> None:
     before, _, section = as_markdown(report).partition("## Worth checking\n")
 
