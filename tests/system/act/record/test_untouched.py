@@ -2,7 +2,7 @@
 each finds what it finds alone. The framework is a fake, so that they start at once.
 
 A program runs for four seconds, in which it is looked at and recorded, and prints at
-its end what it counted.
+its end what it counted. On a machine too busy for that it runs once more, for longer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COMMAND = Path(sys.executable).parent / "tfadvisor"
 FAKES = Path(__file__).parent / "fake_frameworks"
 BEGINS = """
     import json, time, jax
-    until = time.monotonic() + 4
+    until = time.monotonic() + {seconds}
     step = jax.jit(lambda: time.sleep(0.004))
     """
 IN_SCOPE = """
@@ -242,7 +242,7 @@ def ran(folder: Path, *command: object) -> subprocess.CompletedProcess[str]:
         env=environment,
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
         timeout=90,
     )
 
@@ -269,10 +269,15 @@ def test_a_program_finds_what_it_finds_alone(
     tmp_path: Path, program: str, counts: Any
 ) -> None:
     file = tmp_path / "train.py"
-    file.write_text(dedent(BEGINS) + dedent(program))
 
-    done = ran(tmp_path, sys.executable, file)
+    for seconds in (4, 40):
+        begins = dedent(BEGINS).format(seconds=seconds)
+        file.write_text(begins + dedent(program))
+        done = ran(tmp_path, sys.executable, file)
+        if done.returncode == 0:
+            break
 
+    assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == counts
     wrote, recorded, *_ = done.stderr.splitlines()
     assert wrote == "tfadvisor: wrote report.html (html)."
