@@ -483,6 +483,8 @@ def _called(
     parts: tuple[str, ...] = (),
 ) -> Callable[[str], bool]:
     """Whether a name begins with one of these texts or holds one of those."""
+    if not parts:
+        return lambda name: name.startswith(starts)
 
     def holds(name: str) -> bool:
         return name.startswith(starts) or any(part in name for part in parts)
