@@ -48,6 +48,8 @@ _PATIENCE = 5.0
 """exp(-5): how seldom chance alone makes a longer run of one stack."""
 _MIXES = 0.01
 """Of a level's time: what a loop's turns hold beside their costliest statement."""
+_TOGETHER = 0.2
+"""Of a statement's visits, that come from another or lead to it, in one loop."""
 _FEWEST_CHANGES = 8
 _WORTH_A_LOOK = 0.03
 """Of a level's time in a call: where the loop may be."""
@@ -138,6 +140,10 @@ class Level(msgspec.Struct, frozen=True):
     """Whether the statement asks for a batch."""
     is_beside: BoolArray
     """Whether a library does there what no step of training does."""
+    loop: Int64Array
+    """The statement that it is named by: of a loop beside the steps, as over batches of
+    another data set, the one that takes most; else its own.
+    """
 
     @property
     def in_steps(self) -> BoolArray:
@@ -173,7 +179,10 @@ def level_of(stacks: Stacks, sampled: Sampled, depth: int, pace: Pace) -> Level:
     waits = _long_waits(sampled, statement, asking, pace)
     sampled = replace(sampled, is_pause=sampled.is_pause | waits)
     runs = ~np.isin(works, (_COMPILES, *_BESIDE))  # what may be on the step's line
-    runs &= ~np.isin(statement, asking)
+    loop = statement.copy()
+    loop[runs] = _loops(sampled.only(runs), statement[runs], asking, pace)
+    others = np.isin(loop, loop[loop != statement])
+    runs &= ~np.isin(statement, asking) & ~others
     apart = _now_and_then(sampled.us[runs], statement[runs], pace)
     runs &= ~np.isin(statement, apart)
     apart += _apart(sampled.only(runs), statement[runs], works[runs], pace)
@@ -182,10 +191,69 @@ def level_of(stacks: Stacks, sampled: Sampled, depth: int, pace: Pace) -> Level:
         tuple(stacks.function[first, : depth + 1].tolist()),
         sampled,
         statement,
-        np.isin(statement, sorted(apart)),
+        np.isin(statement, sorted(apart)) | others,
         np.isin(statement, asking),
         np.isin(works, _BESIDE),
+        loop,
     )
+
+
+def _loops(
+    sampled: Sampled, statement: Int64Array, asking: list[int], pace: Pace
+) -> Int64Array:
+    """Of each run the statement that names it. Loops beside that of the steps turn for
+    a while, then not for many steps: all of such a loop has one name.
+    """
+    if not len(sampled):
+        return statement
+    turning = _turning_together(sampled, statement)
+    visits = visits_of(sampled, turning)
+    us_of = np.bincount(turning, weights=sampled.us)
+    rest = float(us_of.sum())
+    steps = int(us_of.argmax())
+    named = statement.copy()
+    for key in distinct(turning[turning != statement]).tolist():
+        mine = visits.key == key
+        by_chance = 1 / max(1 - us_of[key] / rest, 1e-9)
+        if key == steps or not _comes_now_and_then(visits, mine, by_chance, pace):
+            continue
+        inside = turning == key
+        does = inside & ~np.isin(statement, asking)
+        us = np.bincount(statement[does], weights=sampled.us[does])
+        named[inside] = int(us.argmax()) if len(us) else key
+    return named
+
+
+def _turning_together(sampled: Sampled, statement: Int64Array) -> Int64Array:
+    """Of each run the smallest statement of those that follow each other again and
+    again with its own, as those of one loop do.
+    """
+    visits = visits_of(sampled, statement)
+    follows = (
+        sampled.number[visits.first[1:]] - sampled.number[visits.end[:-1] - 1] == 1
+    )
+    pairs = np.sort(np.stack((visits.key[:-1], visits.key[1:]))[:, follows], axis=0)
+    number = np.bincount(visits.key)
+    together = np.arange(len(number))
+    kinds, changes = np.unique(pairs, axis=1, return_counts=True)
+    for (key, other), count in zip(kinds.T.tolist(), changes.tolist(), strict=True):
+        often = count >= _TOGETHER * max(number[key], number[other])
+        if often and count >= _FEWEST_CHANGES:
+            together[together == together[other]] = together[key]
+    return np.asarray(together[statement])
+
+
+def _comes_now_and_then(
+    visits: Visits, mine: BoolArray, by_chance: float, pace: Pace
+) -> bool:
+    """Whether what is met in these visits is met many times in a row, then not for many
+    steps. by_chance: how many samples in a row chance makes.
+    """
+    ends = visits.begins_us[mine] + visits.us[mine]
+    gaps = visits.begins_us[mine][1:] - ends[:-1]
+    gap = float(median(gaps)) if len(gaps) else float(_NEVER)
+    is_long = float(visits.seen[mine].mean()) >= _IN_A_ROW * by_chance
+    return is_long and gap > pace.apart_us
 
 
 def _apart(

@@ -209,9 +209,12 @@ class _RunTime(msgspec.Struct, frozen=True):
         is_work &= ~level.is_apart
         apart = level.is_apart | is_work
         found = []
-        keys = np.where(is_work, -2 - works, level.statement)
+        keys = np.where(is_work, -2 - works, level.loop)
         for key in sorted(set(keys[apart].tolist())):
-            found.append(self.part(sampled.only(apart & (keys == key)), depth))
+            mine = apart & (keys == key)
+            named_by = mine & ((level.statement == key) | is_work)
+            part = self.part(sampled.only(named_by), depth)
+            found.append(self._resized(part, sampled.only(mine), depth))
         waits = level.sampled.is_pause & ~apart
         news = self.stacks.does(Work.NEW_INPUT)
         for key in sorted(set(level.statement[waits].tolist())):
@@ -265,6 +268,11 @@ class _RunTime(msgspec.Struct, frozen=True):
             return words or "long waits for a batch"
         return _FIRST_STEP if words == FIRST_BATCH else None
 
+    def _resized(self, part: RunPart, sampled: Sampled, depth: int) -> RunPart:
+        """Of that name, with all of these runs."""
+        whole = self._made(sampled, depth, part.kind, part.what)
+        return replace(whole, places=part.places)
+
     def _made(self, sampled: Sampled, depth: int, kind: str, what: str) -> RunPart:
         share = self._share(sampled, kind, what, self.places(sampled, depth))
         return RunPart(
@@ -298,11 +306,13 @@ class _RunTime(msgspec.Struct, frozen=True):
         kind = "other" if work is None else work.value
         if callee is not None:
             return kind, callee.function or "the program"
+        place = next(iter(self.places(sampled, depth)), None)
+        if place is None:
+            return kind, "the rest"
         begins = self.epoch_words(sampled, depth) == FIRST_BATCH
         if begins and self._in_library(sampled, depth):
             return kind, EPOCH_BEGINS
-        place = next(iter(self.places(sampled, depth)), None)
-        return kind, "the rest" if place is None else f"{place.file}:{place.line}"
+        return kind, f"{place.file}:{place.line}"
 
     def _predicts(self, sampled: Sampled) -> bool:
         """Whether most of it is Keras' predict."""
