@@ -146,6 +146,11 @@ _COMPILE_ONCE = _code(
     "call it with the same shapes.",
     "",
 )
+_COMPILE_THE_CALL = _code(
+    "Python runs it op by op: put what is computed for a batch into one compiled "
+    "function (tf.function, jax.jit).",
+    "it is traced anew for another shape: pad the last batch, or drop it",
+)
 _ASK_WHAT_FILLS = _code(
     "The samples do not show what happens then. Does a shuffle buffer or a "
     "cache fill, as at the beginning of each epoch? Then shuffle before the costly "
@@ -193,6 +198,8 @@ def _fix(part: RunPart) -> Fix | None:
         return _COMPILE_ONCE
     if part.what in _BY_NAME:
         return _BY_NAME[part.what]
+    if part.op_by_op >= _MUCH * part.fraction:
+        return _COMPILE_THE_CALL
     return _LESS_OFTEN if part.kind in _SOMETIMES else None
 
 

@@ -67,6 +67,8 @@ class RunPart(msgspec.Struct, frozen=True):
     """How often it came; None where it comes more often than samples tell."""
     parts: tuple[RunShare, ...] = ()
     """What it consists of, the largest first; they add up to it."""
+    op_by_op: float = 0.0
+    """Of the account's time, 0..1: where Python runs ops one by one in it."""
 
 
 class BeforeSteps(msgspec.Struct, frozen=True):

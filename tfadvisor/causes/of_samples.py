@@ -275,6 +275,7 @@ class _RunTime(msgspec.Struct, frozen=True):
 
     def _made(self, sampled: Sampled, depth: int, kind: str, what: str) -> RunPart:
         share = self._share(sampled, kind, what, self.places(sampled, depth))
+        alone = self.stacks.op_by_op()[sampled.stack]
         return RunPart(
             share.what,
             share.kind,
@@ -284,6 +285,7 @@ class _RunTime(msgspec.Struct, frozen=True):
             share.places,
             turns_of(sampled),
             self.inside(sampled, depth),
+            int(sampled.us[alone].sum()) / self.total,
         )
 
     def _share(
@@ -476,6 +478,7 @@ def _sum(part: _AnyShare, other: _AnyShare) -> _AnyShare:
     if isinstance(part, RunPart) and isinstance(other, RunPart):
         turns["turns"] = max(part.turns or 0, other.turns or 0)
         turns["parts"] = tuple(_together((*part.parts, *other.parts)))
+        turns["op_by_op"] = part.op_by_op + other.op_by_op
     return replace(
         part,
         fraction=part.fraction + other.fraction,

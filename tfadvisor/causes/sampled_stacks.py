@@ -13,6 +13,7 @@ from tfadvisor.timeline.names.stack_frames import (
     bare,
     is_of_program,
     is_own,
+    runs_op,
     work_of,
 )
 
@@ -46,6 +47,8 @@ class Frame(msgspec.Struct, frozen=True):
     """Whether it is of the program's own files."""
     work: Work | None
     """What a library's function does."""
+    runs_op: bool = False
+    """Whether Python runs an op in it, or traces one."""
 
 
 class Stacks(msgspec.Struct, frozen=True):
@@ -75,6 +78,12 @@ class Stacks(msgspec.Struct, frozen=True):
         """Of each stack whether any function in it is known to do this work."""
         is_it = self.of_frames(frame.work is work for frame in self.frames) > 0
         return np.asarray(is_it[self.frame].any(axis=1))
+
+    def op_by_op(self) -> npt.NDArray[np.bool_]:
+        """Of each stack whether Python runs an op in it, and traces none."""
+        is_it = self.of_frames(frame.runs_op for frame in self.frames) > 0
+        runs = np.asarray(is_it[self.frame].any(axis=1))
+        return runs & ~self.does(Work.COMPILE)
 
     def work_below(self, depth: int) -> Int64Array:
         """Of each stack the work of the outermost function below a depth that is known
@@ -141,6 +150,7 @@ def stacks_of(samples: Samples) -> Stacks:
             line,
             is_of_program(file),
             work_of(file, function),
+            runs_op(file, function),
         )
         for file, function, line in samples.frames
     )

@@ -131,6 +131,21 @@ def test_predict_that_mostly_builds_pipelines_is_to_be_called_once(
         assert found.fix is None
 
 
+@pytest.mark.parametrize(("op_by_op", "is_cured"), [(0.15, True), (0.14, False)])
+def test_what_python_runs_op_by_op_is_to_be_compiled(
+    op_by_op: float, is_cured: bool
+) -> None:
+    """A third of half of the run, or less."""
+    place = RunPlace("train.py", 25, "")
+    part = RunPart("check", "other", 0.5, 50.0, 90, (place,), 9, (), op_by_op)
+
+    (found,) = outside_of(account(part), None)
+
+    assert (found.fix is not None) is is_cured
+    if found.fix is not None:
+        assert found.fix.do.startswith("Python runs it op by op")
+
+
 def test_what_each_epoch_begins_with_is_asked_about() -> None:
     place = RunPlace("train.py", 52, "")
     begins = RunPart(EPOCH_BEGINS, "other", 0.2, 20.0, 90, (place,), 9)

@@ -329,6 +329,33 @@ def test_a_named_loop_is_believed_where_evaluation_takes_more_than_the_steps() -
     assert shares(account) == {"steps": 50 / 130, "evaluate": 80 / 130}
 
 
+OTHER_TURN = [
+    (f"{MAIN}:52 train.py:check:9 keras/layers/layer.py:__call__:975", 2),
+    (f"{MAIN}:51 {ASKS}", 1),
+    (f"{MAIN}:52 train.py:check:10", 1),
+]
+"""Line 51 asks for a batch of another data set, 52 calls the program's own check."""
+
+
+def test_a_loop_over_another_data_set_is_no_step() -> None:
+    """An epoch: 20 turns of 5 samples are steps, then 15 turns of 4 over other
+    batches, which ask as often: 60 of 160, half of which run a layer.
+    """
+    account = account_of(sampled(6 * [*20 * TURN, *15 * OTHER_TURN]), STEP_MS)
+
+    assert shares(account) == {"steps": 100 / 160, "check": 60 / 160}
+    found = part(account, "check")
+    assert (found.turns, found.places[0].line) == (6, 52)
+    assert found.op_by_op == pytest.approx(30 / 160, abs=0.005)
+
+
+def test_two_statements_of_each_turn_are_one_loop() -> None:
+    """Both come in every turn, 15 times in a row an epoch and without a pause."""
+    account = account_of(sampled(6 * 20 * [*TURN, *OTHER_TURN]), STEP_MS)
+
+    assert shares(account) == {"steps": 1.0}
+
+
 def test_too_few_samples_say_nothing() -> None:
     with pytest.raises(NoAccount, match="only 50 samples"):
         account_of(sampled(10 * TURN), STEP_MS)

@@ -84,6 +84,12 @@ _TABLE = tuple(
 )
 _LOOKS_UP = frozenset({"_maybe_define_function", "trace_function"})
 """Of TensorFlow: they compile where nothing is found, and look first in every call."""
+_OPS = pattern(
+    r"/tensorflow/python/ops/gen_(?!dataset_|experimental_dataset_|io_|optional_)\w+_ops\.py"
+    r"|/keras/(?:src/)?layers/layer\.py"
+)
+"""Of TensorFlow and Keras, what Python passes through for each op or layer."""
+_JAX_OPS = pattern(r"/jax/_src/dispatch\.py")
 _TRAINING_LOOPS = pattern(r"\A(?:trainer|training\w*)\.py:fit")
 
 
@@ -124,6 +130,16 @@ def work_of(file: str, function: str) -> Work | None:
     if name not in _LOOKS_UP and frame_class(frame) is HostClass.COMPILE:
         return Work.COMPILE
     return None
+
+
+def runs_op(file: str, function: str) -> bool:
+    """Whether a library's function runs one op, or a layer of them, that Python calls;
+    or traces it, where a compiler is around it.
+    """
+    path = file.replace("\\", "/")
+    if _OPS.search(path):
+        return not path.endswith("layer.py") or bare(function) == "__call__"
+    return _JAX_OPS.search(path) is not None and bare(function) == "apply_primitive"
 
 
 def loops_over_steps(file: str, function: str) -> bool:

@@ -345,6 +345,7 @@ export interface RunPart {
   places: RunPlace[];
   turns: number | null;
   parts: RunShare[];
+  op_by_op: number;
 }
 
 /** What the program did before its first step. */
