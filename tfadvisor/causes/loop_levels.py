@@ -56,6 +56,7 @@ _WORTH_A_LOOK = 0.03
 _ASKING = (WORKS.index(Work.INPUT), WORKS.index(Work.NEW_INPUT))
 _LITTLE = 0.1
 _COMPILES = WORKS.index(Work.COMPILE)
+_READS = WORKS.index(Work.READING)
 _BESIDE = tuple(map(WORKS.index, BESIDE_STEPS))
 _NEVER = 1 << 62
 _LOWER_QUARTER = 0.288
@@ -140,6 +141,10 @@ class Level(msgspec.Struct, frozen=True):
     """Whether the statement asks for a batch."""
     is_beside: BoolArray
     """Whether a library does there what no step of training does."""
+    waits: BoolArray
+    """Whether the statement itself waits for the devices: for steps that the host is
+    ahead of.
+    """
     loop: Int64Array
     """The statement that it is named by: of a loop beside the steps, as over batches of
     another data set, the one that takes most; else its own.
@@ -148,7 +153,8 @@ class Level(msgspec.Struct, frozen=True):
     @property
     def in_steps(self) -> BoolArray:
         """Whether the run is in an ordinary turn."""
-        return ~self.is_apart & ~self.is_beside & ~self.sampled.is_pause
+        pauses = self.sampled.is_pause & ~self.waits
+        return ~self.is_apart & ~self.is_beside & ~pauses
 
     def mixes(self) -> bool:
         """Whether statements of its turns follow each other again and again."""
@@ -179,6 +185,8 @@ def level_of(stacks: Stacks, sampled: Sampled, depth: int, pace: Pace) -> Level:
     waits = _long_waits(sampled, statement, asking, pace)
     sampled = replace(sampled, is_pause=sampled.is_pause | waits)
     runs = ~np.isin(works, (_COMPILES, *_BESIDE))  # what may be on the step's line
+    reads = (works == _READS) & ~stacks.is_own[stacks.frame[sampled.stack, depth + 1]]
+    reading = _mostly(reads, statement, sampled.us)
     loop = statement.copy()
     loop[runs] = _loops(sampled.only(runs), statement[runs], asking, pace)
     others = np.isin(loop, loop[loop != statement])
@@ -186,16 +194,24 @@ def level_of(stacks: Stacks, sampled: Sampled, depth: int, pace: Pace) -> Level:
     apart = _now_and_then(sampled.us[runs], statement[runs], pace)
     runs &= ~np.isin(statement, apart)
     apart += _apart(sampled.only(runs), statement[runs], works[runs], pace)
+    waits = np.isin(statement, reading)
     return Level(
         depth,
         tuple(stacks.function[first, : depth + 1].tolist()),
         sampled,
         statement,
-        np.isin(statement, sorted(apart)) | others,
+        (np.isin(statement, sorted(apart)) | others) & ~waits,
         np.isin(statement, asking),
         np.isin(works, _BESIDE),
+        waits,
         loop,
     )
+
+
+def _mostly(which: BoolArray, statement: Int64Array, us: Int64Array) -> Int64Array:
+    """Statements of whose time it is true for the most part."""
+    of = np.bincount(statement, weights=us * which)
+    return np.flatnonzero(of > np.bincount(statement, weights=us) / 2)
 
 
 def _loops(

@@ -76,6 +76,7 @@ _WORDS = {
     Work.EPOCH: "callbacks at the end of each epoch",
     Work.PREDICTION: "predict",
     Work.BUILDING: BUILDING,
+    Work.READING: "waiting for the devices",
 }
 _KINDS = {Work.NEW_INPUT: "input"}
 _NO_STEPS = BESIDE_STEPS | {Work.COMPILE}
@@ -215,7 +216,7 @@ class _RunTime(msgspec.Struct, frozen=True):
             named_by = mine & ((level.statement == key) | is_work)
             part = self.part(sampled.only(named_by), depth)
             found.append(self._resized(part, sampled.only(mine), depth))
-        waits = level.sampled.is_pause & ~apart
+        waits = level.sampled.is_pause & ~apart & ~level.waits
         news = self.stacks.does(Work.NEW_INPUT)
         for key in sorted(set(level.statement[waits].tolist())):
             mine = level.statement == key

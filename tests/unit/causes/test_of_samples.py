@@ -329,6 +329,25 @@ def test_a_named_loop_is_believed_where_evaluation_takes_more_than_the_steps() -
     assert shares(account) == {"steps": 50 / 130, "evaluate": 80 / 130}
 
 
+WAITS = "/venv/lib/python3.11/site-packages/jax/_src/array.py:_value:696"
+
+
+def test_a_line_that_waits_for_steps_which_the_host_is_ahead_of_is_theirs() -> None:
+    """100 short turns of 1 sample, then 60 samples in which their loss is read."""
+    ahead = [(f"{MAIN}:42 {RUNS}", 100), (f"{MAIN}:43 {WAITS}", 60)]
+    account = account_of(sampled(6 * ahead), STEP_MS)
+
+    assert shares(account) == {"steps": 1.0}
+
+
+def test_what_waits_inside_of_the_programs_own_evaluation_is_no_step() -> None:
+    checks = [(f"{MAIN}:45 eval.py:evaluate:7 {WAITS}", 25)]
+    account = account_of(sampled(4 * (20 * TURN + checks)), STEP_MS)
+
+    assert shares(account)["steps"] == 0.8
+    assert account.outside[0].places[0].line == 45
+
+
 OTHER_TURN = [
     (f"{MAIN}:52 train.py:check:9 keras/layers/layer.py:__call__:975", 2),
     (f"{MAIN}:51 {ASKS}", 1),

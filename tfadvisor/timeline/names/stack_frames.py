@@ -27,6 +27,8 @@ class Work(Enum):
     INPUT = "input"
     NEW_INPUT = "new input"
     """It begins a pipeline anew, as each epoch does."""
+    READING = "reading"
+    """It waits for what the devices compute."""
     EPOCH = "epoch"
     """It calls what a program does at the end of an epoch, or before its first."""
     PREDICTION = "prediction"
@@ -65,6 +67,11 @@ _WORKS = (
         r"|.*/callbacks/tensorboard\.py|.*/logging/__init__\.py"
         r"|.*/(?:tqdm|wandb|mlflow|tensorboardX|clu|absl/logging)/.*",
         r"\w+",
+    ),
+    (
+        Work.READING,
+        r".*/jax/_src/(?:array|api)\.py",
+        r"_value|__(?:array|float|int|bool|index)__|item|tolist|block_until_ready",
     ),
     (
         Work.NEW_INPUT,
