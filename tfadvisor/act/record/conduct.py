@@ -5,7 +5,7 @@ processes, files and the clock.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from msgspec.structs import replace
@@ -55,9 +55,9 @@ _PREPARING_SECONDS = 60.0
 _POLL_SECONDS = 0.05
 _COMPILING_SECONDS = 1.0
 """After which a program that compiles is looked at again."""
-_BESIDE_SECONDS = 20.0
-"""That a program which evaluates or saves is waited for, so that a window holds
-steps.
+_MOST_BESIDE = 20
+"""Times, a second apart, that a program which evaluates or saves is waited for, so that
+a window holds steps.
 """
 _SEEN_SECONDS = 10.0
 """Since the loop was seen first, before there is a report."""
@@ -121,6 +121,8 @@ class _Session:
         program goes round, and is not in one call that may hold millions of events.
         """
         self._windows: OpensWindows | None = None
+        self._beside = 0
+        """How often it was waited for since it did what is no step."""
 
     def gave_up(self) -> bool:
         """Whether the program goes on although the time is over."""
@@ -143,17 +145,9 @@ class _Session:
         while not self._has_ended() and not self._is_late():
             ready = self._ready(patience, state.known.wanted.after_seconds)
             if ready is not None:
-                self._wait_for_steps(ready)
                 return ready
             time.sleep(_POLL_SECONDS)
         return Over()
-
-    def _wait_for_steps(self, ready: Ready) -> None:
-        until = time.time() + _BESIDE_SECONDS
-        while time.time() < until and not self._has_ended():
-            if not is_beside_steps(self._watch, ready.processes, None):
-                return
-            time.sleep(_POLL_SECONDS)
 
     def _ready(
         self,
@@ -165,7 +159,7 @@ class _Session:
             ready = patience.ready(processes, now)
             if ready is None or ready.restless:
                 return ready
-            if not is_compiling(self._watch, ready.processes):
+            if not self._does_something_else(ready.processes):
                 return ready
             time.sleep(_COMPILING_SECONDS)
             return None
@@ -173,6 +167,16 @@ class _Session:
         training = may_train(processes, now)
         is_time = now - self._began >= after_seconds
         return Ready(training) if training and is_time else None
+
+    def _does_something_else(self, processes: Sequence[Process]) -> bool:
+        """Compiles, or does what is no step, which may be all that it does."""
+        if is_compiling(self._watch, processes):
+            return True
+        if self._beside >= _MOST_BESIDE:
+            return False
+        is_beside = is_beside_steps(self._watch, processes, None)
+        self._beside += is_beside
+        return is_beside
 
     def _count(self, state: Count) -> CountedRounds:
         """Not the loop in which Keras adapts layers, while another may follow."""
@@ -219,10 +223,10 @@ class _Session:
             self._wanted_of(state),
             state.known.loop,
         )
+        after = self._counted(state.known, ROUNDS_SECONDS)
         training = _training(state.known)
         window = run.chosen.opened, run.chosen.closed
         beside = is_beside_steps(self._watch, training, window)
-        after = self._counted(state.known, ROUNDS_SECONDS)
         self._let_it_be_seen()
         return TriedRecording(run, after, beside=beside)
 

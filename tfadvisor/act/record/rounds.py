@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from tfadvisor.act.record.answers import GivenOrder, answers_to
 from tfadvisor.act.record.board import Board, Process
-from tfadvisor.act.record.watch import Watch
+from tfadvisor.act.record.watch import SeenStacks, Watch
 from tfadvisor.files import read_small_text
 from tfadvisor.timeline.names.stack_frames import BESIDE_STEPS, work_of
 from tfadvisor.trace.samples import Frame, Samples, is_own_file
@@ -134,7 +134,7 @@ def count_rounds(
 def is_compiling(watch: Watch, processes: Sequence[Process]) -> bool:
     """Whether the main thread of any was in a compiler for the last half second."""
     began_ns = time.time_ns() - int(_LATELY_SECONDS * 1e9)
-    return _mostly(_compiles, _stacks_of(watch, processes, began_ns))
+    return _mostly(_compiles, _stacks_of(watch.seen(), processes, began_ns))
 
 
 def is_beside_steps(
@@ -142,21 +142,21 @@ def is_beside_steps(
 ) -> bool:
     """Whether the main thread of any was in an evaluation, saved, or did what the end
     of an epoch asks for, instead of steps. window: of which time, seconds since the
-    epoch; None for the last half second.
+    epoch; None for the last half second before the watch was asked last.
     """
     opened, closed = window or (time.time() - _LATELY_SECONDS, time.time())
-    stacks = _stacks_of(watch, processes, int(opened * 1e9), int(closed * 1e9))
+    seen = watch.known()
+    stacks = _stacks_of(seen, processes, int(opened * 1e9), int(closed * 1e9))
     return _mostly(_is_no_step, stacks)
 
 
 def _stacks_of(
-    watch: Watch,
+    seen: SeenStacks,
     processes: Sequence[Process],
     began_ns: int,
     ended_ns: int | None = None,
 ) -> list[list[Stack]]:
     """Of each process."""
-    seen = watch.seen()
     samples = [
         msgspec.convert(seen.of_process(process.pid), Samples) for process in processes
     ]

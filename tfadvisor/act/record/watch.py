@@ -77,6 +77,10 @@ class Watch:
                 self._chunks.wait_for(lambda: self._read > before, _ENDING_SECONDS)
         return self._stays
 
+    def known(self) -> SeenStacks:
+        """Up to when it was asked last, without waiting for more."""
+        return self._stays
+
     def stop(self) -> None:
         """Nothing more is looked at."""
         self._over.set()

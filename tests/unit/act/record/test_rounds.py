@@ -185,7 +185,7 @@ class Watched:
     def __init__(self, script: list[tuple[str, int]]) -> None:
         self._samples = msgspec.to_builtins(sampled(script))
 
-    def seen(self) -> Watched:
+    def known(self) -> Watched:
         return self
 
     def of_process(self, _pid: int | None) -> dict[str, Any]:
