@@ -57,7 +57,7 @@ class StartedProgram:
         self._before = signal.signal(signal.SIGINT, self._pass_on)
         try:
             self._process = subprocess.Popen(
-                list(command),
+                searching_first(command, HOOK),
                 env=dict(environment),
                 cwd=launch.folder,
                 stdin=subprocess.DEVNULL if self._alone else None,
@@ -155,3 +155,20 @@ def with_hook(
     searched = environment.get("PYTHONPATH")
     path = f"{HOOK}{os.pathsep}{searched}" if searched else str(HOOK)
     return {**environment, "PYTHONPATH": path, FOLDER: str(folder)}
+
+
+def searching_first(command: Sequence[str], *folders: Path) -> list[str]:
+    """The same, with these folders first on the PYTHONPATH that its own `env` sets, as
+    in `env PYTHONPATH=. python train.py`.
+    """
+    words = list(command)
+    if Path(words[0]).name != "env":
+        return words
+    for index, word in enumerate(words[1:], 1):
+        if "=" not in word and not word.startswith("-"):
+            break
+        name, _, searched = word.partition("=")
+        if name == "PYTHONPATH":
+            path = os.pathsep.join((*map(str, folders), searched))
+            words[index] = f"{name}={path}"
+    return words

@@ -96,7 +96,8 @@ def _no_framework(ended: _Ended) -> tuple[str, str]:
     return (
         f"{ended.head}, and no process of it had imported TensorFlow or JAX.",
         "Python started with -I, -E or -S keeps the recorder out, and so does a "
-        "container.",
+        "container; a script that sets PYTHONPATH anew must keep what it held: "
+        "PYTHONPATH=.:$PYTHONPATH.",
     )
 
 

@@ -18,7 +18,7 @@ import msgspec
 
 from tfadvisor import guardian
 from tfadvisor.act.record.injected.tfadvisor_hook.letters import read_letter
-from tfadvisor.act.record.started_program import HOOK
+from tfadvisor.act.record.started_program import HOOK, searching_first
 from tfadvisor.act.trial import injected
 from tfadvisor.act.trial.injected.tfadvisor_trial_hook import FOLDER
 from tfadvisor.act.trial.orders import ProcessAnswer, TrialOrder
@@ -153,7 +153,7 @@ def _started(
     with output.open("wb") as out:
         try:
             return subprocess.Popen(
-                list(command),
+                searching_first(command, _OURS, HOOK),
                 env=dict(env),
                 stdin=subprocess.DEVNULL,
                 stdout=out,

@@ -26,7 +26,7 @@ _OF_ONE_BATCH = pattern(r"^EagerLocalExecute: __inference_one_step_on_data_\d+$"
 """Keras 3 calls the function itself only for data that no tf.data iterator gives."""
 _OF_OLD_KERAS = pattern(r"__inference_(?:train|test|predict)_function_\d+$")
 """Keras 2 calls these for fit and for single batches."""
-_TRAINS = pattern(r"(?:one|multi)_step_on_iterator|train_function")
+_TRAINS = pattern(r"(?:one|multi)_step_on_iterator|one_step_on_data$|train_function")
 _PREDICTS = pattern(r"(?:one|multi)_step_on_data_distributed|predict_function")
 """What Keras calls for each batch in predict, and nowhere else."""
 _STRATEGY_FRAME = pattern(r"^\$(?:\S*/)?distribute_lib\.py:\d+ run$")

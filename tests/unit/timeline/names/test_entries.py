@@ -41,10 +41,11 @@ def test_a_frame_of_keras_says_more_than_the_function_that_it_calls() -> None:
     [
         (["multi_step_on_iterator", "one_step_on_data_distributed"], [0]),
         (["__inference_train_function", "__inference_predict_function"], [0]),
+        (["one_step_on_data", "one_step_on_data_distributed"], [0]),
         (["one_step_on_data_distributed"], [0]),
         (["step", "one_step_on_data_distributed"], [0, 1]),
     ],
-    ids=["Keras 3", "Keras 2", "inference", "another loop"],
+    ids=["Keras 3", "Keras 2", "train_on_batch", "inference", "another loop"],
 )
 def test_prediction_is_no_step_beside_keras_own_training(
     functions: list[str], kept: list[int]
