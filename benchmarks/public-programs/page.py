@@ -139,6 +139,7 @@ def _totals(programs: dict[str, Any], answers: dict[str, Any]) -> str:
     near = {
         way: [_is_near(answers[name], way) for name in asked[way]]
         for way in ("run", "plain")
+        if way in asked
     }
     known = {way: [one for one in near[way] if one is not None] for way in near}
     told(
@@ -150,17 +151,19 @@ def _totals(programs: dict[str, Any], answers: dict[str, Any]) -> str:
         for name in programs
         if answers[name]["report_s"] is not None
     ]
-    told(
-        "a report within 90 s of the program's start",
-        f"{sum(s <= SOON for s in reported)} of {len(programs)}",
-    )
+    if reported:
+        told(
+            "a report within 90 s of the program's start",
+            f"{sum(s <= SOON for s in reported)} of {len(programs)}",
+        )
     added = [
         mb for name in programs if (mb := answers[name].get("added_mb")) is not None
     ]
-    told(
-        "less than 1 GB added, where it was measured",
-        f"{sum(mb < GB for mb in added)} of {len(added)}",
-    )
+    if added:
+        told(
+            "less than 1 GB added, where it was measured",
+            f"{sum(mb < GB for mb in added)} of {len(added)}",
+        )
     if savings := [
         one for program in programs.values() for one in program.get("savings", ())
     ]:
