@@ -23,6 +23,10 @@ from tfadvisor.timeline.names.stack_frames import (
 )
 
 if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
     from tfadvisor.arrays import BoolArray, Int64Array
     from tfadvisor.trace.samples import Samples
 
@@ -51,6 +55,8 @@ _MIXES = 0.01
 _TOGETHER = 0.2
 """Of a statement's visits, that come from another or lead to it, in one loop."""
 _FEWEST_CHANGES = 8
+_WORTH_BELIEVING = 0.25
+"""Of the level's time, that the lines of a loop must hold to be that of the steps."""
 _WORTH_A_LOOK = 0.03
 """Of a level's time in a call: where the loop may be."""
 _ASKING = (WORKS.index(Work.INPUT), WORKS.index(Work.NEW_INPUT))
@@ -423,8 +429,8 @@ def loop_level(
     are known. None where nothing goes round.
     """
     levels = list(_levels(stacks, sampled, pace))
-    by_place = [level for level in levels if _place(stacks, level) == loop]
-    training = [level for level in levels if loops_over_steps(*_place(stacks, level))]
+    by_place = [level for level in levels if place_of(stacks, level) == loop]
+    training = [level for level in levels if loops_over_steps(*place_of(stacks, level))]
     half = sampled.us.sum() / 2
     main = [level for level in levels if level.sampled.us.sum() >= half]
     own = [level for level in main if _is_own(stacks, level)]
@@ -433,6 +439,38 @@ def loop_level(
     for candidates in filter(None, by_need):
         return max(candidates, key=_in_steps)
     return None
+
+
+def within_lines(
+    stacks: Stacks, level: Level, lines: tuple[int, int], pace: Pace
+) -> Level:
+    """The same, where it is known between which lines the loop of the steps stands:
+    what the function does elsewhere is no step. All as it was where little of the time
+    is between them.
+    """
+    line_of = np.array([*(frame.line for frame in stacks.frames), 0])
+    line = line_of[level.statement]
+    inside = (line >= lines[0]) & (line <= lines[1])
+    us = level.sampled.us
+    if inside.all() or us[inside].sum() < _WORTH_BELIEVING * us.sum():
+        return level
+    turns = level_of(stacks, level.sampled.only(inside), level.depth, pace)
+
+    def joined(outside: NDArray[Any], found: NDArray[Any]) -> NDArray[Any]:
+        both = outside.copy()
+        both[inside] = found
+        return both
+
+    pause = joined(level.sampled.is_pause, turns.sampled.is_pause)
+    return replace(
+        level,
+        sampled=replace(level.sampled, is_pause=pause),
+        is_apart=joined(~inside, turns.is_apart),
+        asks=joined(level.asks, turns.asks),
+        is_beside=joined(level.is_beside, turns.is_beside),
+        waits=joined(level.waits & False, turns.waits),
+        loop=joined(level.loop, turns.loop),
+    )
 
 
 def _mixing(levels: list[Level]) -> list[Level]:
@@ -454,7 +492,8 @@ def _is_inside(inner: Level, others: list[Level]) -> bool:
     return any(inner.chain[: len(chain)] == chain for chain in chains)
 
 
-def _place(stacks: Stacks, level: Level) -> tuple[str, str]:
+def place_of(stacks: Stacks, level: Level) -> tuple[str, str]:
+    """The file and the function."""
     frame = stacks.frames[int(level.statement[0])]
     return frame.file, frame.function
 

@@ -30,7 +30,9 @@ from tfadvisor.causes.loop_levels import (
     Pace,
     loop_level,
     pauses,
+    place_of,
     visits_of,
+    within_lines,
 )
 from tfadvisor.causes.sampled_stacks import (
     NOBODY,
@@ -109,6 +111,8 @@ def account_of(samples: Samples, step_ms: float = 0.0) -> RunAccount:
     level = loop_level(stacks, told, pace, loop)
     if level is None:
         raise NoAccount("no loop of the program was seen to go round")
+    if samples.loop is not None and place_of(stacks, level) == loop:
+        level = within_lines(stacks, level, samples.loop[2:], pace)
     time = _RunTime(stacks, told, level, pace, int(told.us.sum()))
     parts = time.parts()
     return RunAccount(

@@ -57,12 +57,12 @@ def _own_files() -> set[str]:
             file = object.__getattribute__(module, "__dict__").get("__file__")
         except AttributeError:
             continue
-        if isinstance(file, str) and file.endswith(".py") and _is_own(file):
+        if isinstance(file, str) and file.endswith(".py") and is_own(file):
             found.add(os.path.abspath(file))
     return found
 
 
-def _is_own(file: str) -> bool:
+def is_own(file: str) -> bool:
     """Whether a file is the program's: no library's, and none of this hook."""
     if file.startswith(_STANDARD):
         return False

@@ -21,6 +21,7 @@ from typing import Any
 from weakref import ref
 
 from .main_thread import TOOL, free_monitoring
+from .own_sources import is_own
 
 FEWEST = 4
 _ENOUGH = 20
@@ -108,7 +109,7 @@ class RoundCounter:
         for code in functions:
             lines = times.get(_known_by(code), {})
             again = {line: at for line, at in lines.items() if self._lasts(at)}
-            if again:
+            if again and not _is_called_again(code, again):
                 rounds = again[_usual(again)]
                 self._code, self._median_seconds = ref(code), _between(rounds)
                 return {
@@ -131,6 +132,18 @@ class RoundCounter:
             return self._looks[min(after, len(self._looks) - 1)][0]
         (before_s, before), (after_s, until) = self._looks[after - 1 : after + 1]
         return before_s + (letter - before) / (until - before) * (after_s - before_s)
+
+
+def _is_called_again(code: CodeType, again: dict[int, list[float]]) -> bool:
+    """Whether a library's function goes round because it is called again and again, as
+    what it wraps around each call: its first line comes as often as the others.
+    """
+    if is_own(code.co_filename):
+        return False
+    lines = [line for _, _, line in code.co_lines() if line is not None]
+    body = [line for line in lines if line > code.co_firstlineno]
+    first = min(body, default=0)
+    return 2 * len(again.get(first, ())) >= len(again[_usual(again)])
 
 
 def _between(at: list[float]) -> float:
