@@ -348,6 +348,19 @@ def test_what_waits_inside_of_the_programs_own_evaluation_is_no_step() -> None:
     assert account.outside[0].places[0].line == 45
 
 
+def test_between_the_lines_of_the_counted_loop_are_the_steps() -> None:
+    """Lines 41 to 43 of main; that what follows each epoch takes more does not make it
+    the step: 600 samples of 1,600, since the first of what takes most.
+    """
+    ends = [(f"{MAIN}:45 {RUNS}", 12), (f"{MAIN}:46 {RUNS}", 8)] * 10
+    script = [*6 * [*ends, *20 * TURN], *ends[:10]]
+    lines = ("/home/me/train.py", "main", 41, 43)
+
+    account = account_of(sampled(script, loop=lines), STEP_MS)
+
+    assert account.steps == pytest.approx(600 / 1900, abs=0.005)
+
+
 OTHER_TURN = [
     (f"{MAIN}:52 train.py:check:9 keras/layers/layer.py:__call__:975", 2),
     (f"{MAIN}:51 {ASKS}", 1),

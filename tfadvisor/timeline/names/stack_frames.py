@@ -96,7 +96,8 @@ _OPS = pattern(
     r"|/keras/(?:src/)?layers/layer\.py"
 )
 """Of TensorFlow and Keras, what Python passes through for each op or layer."""
-_JAX_OPS = pattern(r"/jax/_src/dispatch\.py")
+_JAX_OPS = pattern(r"/jax/_src/(?:numpy|lax|nn|scipy)/(?!control_flow/)")
+"""The same of JAX; what is compiled is called without them."""
 _TRAINING_LOOPS = pattern(r"\A(?:trainer|training\w*)\.py:fit")
 
 
@@ -146,7 +147,7 @@ def runs_op(file: str, function: str) -> bool:
     path = file.replace("\\", "/")
     if _OPS.search(path):
         return not path.endswith("layer.py") or bare(function) == "__call__"
-    return _JAX_OPS.search(path) is not None and bare(function) == "apply_primitive"
+    return _JAX_OPS.search(path) is not None
 
 
 def loops_over_steps(file: str, function: str) -> bool:
