@@ -97,7 +97,7 @@ _OPS = pattern(
 )
 """Of TensorFlow and Keras, what Python passes through for each op or layer."""
 _JAX_OPS = pattern(r"/jax/_src/(?:numpy|lax|nn|scipy)/(?!control_flow/)")
-"""The same of JAX; what is compiled is called without them."""
+"""In JAX; what is compiled is called without them."""
 _TRAINING_LOOPS = pattern(r"\A(?:trainer|training\w*)\.py:fit")
 
 
