@@ -48,6 +48,7 @@ CAUSES = {
     "recurrent-layer-ops": "launch/tiny-ops",
     "unrolled-loop": "launch/tiny-ops",
     "launch-gaps-between-kernels": "launch/many-dispatches",
+    "many-compiled-calls": "launch/many-dispatches",
     "late-kernel-starts": "launch/late-starts",
     "host-thread-contention": "launch/thread-contention",
     "recompilation-in-steps": "compile/recompilation",
