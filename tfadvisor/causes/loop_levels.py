@@ -254,11 +254,14 @@ def _turning_together(sampled: Sampled, statement: Int64Array) -> Int64Array:
     follows = (
         sampled.number[visits.first[1:]] - sampled.number[visits.end[:-1] - 1] == 1
     )
-    pairs = np.sort(np.stack((visits.key[:-1], visits.key[1:]))[:, follows], axis=0)
+    here, there = visits.key[:-1][follows], visits.key[1:][follows]
     number = np.bincount(visits.key)
     together = np.arange(len(number))
-    kinds, changes = np.unique(pairs, axis=1, return_counts=True)
-    for (key, other), count in zip(kinds.T.tolist(), changes.tolist(), strict=True):
+    pairs = np.sort(np.minimum(here, there) * len(number) + np.maximum(here, there))
+    first = np.flatnonzero(np.diff(pairs, prepend=-1))
+    changes = np.diff(first, append=len(pairs))
+    for pair, count in zip(pairs[first].tolist(), changes.tolist(), strict=True):
+        key, other = divmod(pair, len(number))
         often = count >= _TOGETHER * max(number[key], number[other])
         if often and count >= _FEWEST_CHANGES:
             together[together == together[other]] = together[key]

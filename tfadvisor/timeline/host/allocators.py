@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct
+from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names import stats
@@ -101,7 +101,7 @@ def filters_by_layer(trace: HostTrace, threads: Threads) -> dict[str, int]:
     column = trace.stat(stats.TF_OP)
     event, code = column.codes()
     wanted = [at for at, op in enumerate(column.texts) if is_of_filters(op)]
-    where = threads.positions(event[np.isin(code, wanted)])
+    where = threads.positions(event[is_in(code, wanted)])
     where = where[where >= 0]
     regions = texts_at(trace, threads, stats.REGION_TYPE, where)
     outputs = where[np.array(list(map(is_output, regions)), np.bool_)]
