@@ -19,7 +19,11 @@ from tfadvisor.act.record.answers import GivenOrder, answers_to
 from tfadvisor.act.record.board import Board, Process
 from tfadvisor.act.record.watch import SeenStacks, Watch
 from tfadvisor.files import read_small_text
-from tfadvisor.timeline.names.stack_frames import BESIDE_STEPS, work_of
+from tfadvisor.timeline.names.stack_frames import (
+    BESIDE_STEPS,
+    loops_over_steps,
+    work_of,
+)
 from tfadvisor.trace.samples import Frame, Samples, is_own_file
 
 _PATIENCE_SECONDS = 3.0
@@ -140,9 +144,11 @@ def is_compiling(watch: Watch, processes: Sequence[Process]) -> bool:
 def is_beside_steps(
     watch: Watch, processes: Sequence[Process], window: tuple[float, float] | None
 ) -> bool:
-    """Whether the main thread of any was in an evaluation, saved, or did what the end
-    of an epoch asks for, instead of steps. window: of which time, seconds since the
-    epoch; None for the last half second before the watch was asked last.
+    """Whether the main thread of any was in a library's training loop, and evaluated,
+    saved or did what the end of an epoch asks for instead of steps.
+
+    window: of which time, seconds since the epoch; None for the last half second before
+    the watch was asked last.
     """
     opened, closed = window or (time.time() - _LATELY_SECONDS, time.time())
     seen = watch.known()
@@ -176,7 +182,10 @@ def _compiles(stack: Stack) -> bool:
 
 
 def _is_no_step(stack: Stack) -> bool:
-    return any(work_of(file, function) in BESIDE_STEPS for file, function, _ in stack)
+    """Within a library's training loop: a program may do nothing but evaluate."""
+    trains = any(loops_over_steps(file, function) for file, function, _ in stack)
+    works = (work_of(file, function) for file, function, _ in stack)
+    return trains and any(work in BESIDE_STEPS for work in works)
 
 
 def stacks_since(

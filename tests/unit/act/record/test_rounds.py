@@ -192,6 +192,13 @@ class Watched:
         return self._samples
 
 
+def test_a_program_that_only_evaluates_is_recorded_at_once() -> None:
+    evaluates = "eval.py:<module>:9 keras/backend/trainer.py:evaluate:481"
+    watch = cast("Watch", Watched([(evaluates, 600)]))
+
+    assert not is_beside_steps(watch, [PROCESS], (10**9 + 5.0, 10**9 + 6.0))
+
+
 @pytest.mark.parametrize(
     ("ends", "is_beside"),
     [(81, True), (80, False)],
