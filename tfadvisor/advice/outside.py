@@ -8,7 +8,14 @@ import msgspec
 
 from tfadvisor.advice.findings import OUTSIDE, Evidence, Finding, Fix, Location, Verdict
 from tfadvisor.advice.measured import Measured
-from tfadvisor.causes import EPOCH_BEGINS, FIRST_BATCH, LONG_PAUSES, RunAccount, RunPart
+from tfadvisor.causes import (
+    EPOCH_BEGINS,
+    FIRST_BATCH,
+    LONG_PAUSES,
+    WAITING,
+    RunAccount,
+    RunPart,
+)
 from tfadvisor.units import duration, percent
 from tfadvisor.vocabulary import Severity
 
@@ -86,8 +93,11 @@ def outside_of(
 
 def _is_known(part: RunPart) -> bool:
     """Whether a library's function says what it does, or one of the program's own has a
-    name. A line of the loop where neither is seen may wait for the steps.
+    name. A line of the loop where neither is seen, or that waits for the devices, may
+    wait for the steps.
     """
+    if part.what == WAITING:
+        return False
     lines = [f"{place.file}:{place.line}" for place in part.places]
     return part.kind != "other" or (bool(lines) and part.what not in lines)
 

@@ -9,6 +9,8 @@ STEPS = "steps"
 FIRST_BATCH = "first batch of each epoch"
 EPOCH_BEGINS = "begin of each epoch"
 """In a library's loop, where nothing says what it does then."""
+WAITING = "waiting for the devices"
+"""Perhaps for steps that the host is ahead of."""
 BUILDING = "building an input pipeline"
 LONG_PAUSES = "long pauses in the step"
 

@@ -62,7 +62,6 @@ _WORTH_A_LOOK = 0.03
 _ASKING = (WORKS.index(Work.INPUT), WORKS.index(Work.NEW_INPUT))
 _LITTLE = 0.1
 _COMPILES = WORKS.index(Work.COMPILE)
-_READS = WORKS.index(Work.READING)
 _BESIDE = tuple(map(WORKS.index, BESIDE_STEPS))
 _NEVER = 1 << 62
 _LOWER_QUARTER = 0.288
@@ -147,10 +146,6 @@ class Level(msgspec.Struct, frozen=True):
     """Whether the statement asks for a batch."""
     is_beside: BoolArray
     """Whether a library does there what no step of training does."""
-    waits: BoolArray
-    """Whether the statement itself waits for the devices: for steps that the host is
-    ahead of.
-    """
     loop: Int64Array
     """The statement that it is named by: of a loop beside the steps, as over batches of
     another data set, the one that takes most; else its own.
@@ -159,8 +154,7 @@ class Level(msgspec.Struct, frozen=True):
     @property
     def in_steps(self) -> BoolArray:
         """Whether the run is in an ordinary turn."""
-        pauses = self.sampled.is_pause & ~self.waits
-        return ~self.is_apart & ~self.is_beside & ~pauses
+        return ~self.is_apart & ~self.is_beside & ~self.sampled.is_pause
 
     def mixes(self) -> bool:
         """Whether statements of its turns follow each other again and again."""
@@ -191,8 +185,6 @@ def level_of(stacks: Stacks, sampled: Sampled, depth: int, pace: Pace) -> Level:
     waits = _long_waits(sampled, statement, asking, pace)
     sampled = replace(sampled, is_pause=sampled.is_pause | waits)
     runs = ~np.isin(works, (_COMPILES, *_BESIDE))  # what may be on the step's line
-    reads = (works == _READS) & ~stacks.is_own[stacks.frame[sampled.stack, depth + 1]]
-    reading = _mostly(reads, statement, sampled.us)
     loop = statement.copy()
     loop[runs] = _loops(sampled.only(runs), statement[runs], asking, pace)
     others = np.isin(loop, loop[loop != statement])
@@ -200,24 +192,16 @@ def level_of(stacks: Stacks, sampled: Sampled, depth: int, pace: Pace) -> Level:
     apart = _now_and_then(sampled.us[runs], statement[runs], pace)
     runs &= ~np.isin(statement, apart)
     apart += _apart(sampled.only(runs), statement[runs], works[runs], pace)
-    waits = np.isin(statement, reading)
     return Level(
         depth,
         tuple(stacks.function[first, : depth + 1].tolist()),
         sampled,
         statement,
-        (np.isin(statement, sorted(apart)) | others) & ~waits,
+        np.isin(statement, sorted(apart)) | others,
         np.isin(statement, asking),
         np.isin(works, _BESIDE),
-        waits,
         loop,
     )
-
-
-def _mostly(which: BoolArray, statement: Int64Array, us: Int64Array) -> Int64Array:
-    """Statements of whose time it is true for the most part."""
-    of = np.bincount(statement, weights=us * which)
-    return np.flatnonzero(of > np.bincount(statement, weights=us) / 2)
 
 
 def _loops(
@@ -237,7 +221,8 @@ def _loops(
     for key in distinct(turning[turning != statement]).tolist():
         mine = visits.key == key
         by_chance = 1 / max(1 - us_of[key] / rest, 1e-9)
-        if key == steps or not _comes_now_and_then(visits, mine, by_chance, pace):
+        is_long = float(visits.seen[mine].mean()) >= _IN_A_ROW * by_chance
+        if key == steps or not is_long or _is_often(visits, mine, pace):
             continue
         inside = turning == key
         does = inside & ~np.isin(statement, asking)
@@ -268,17 +253,12 @@ def _turning_together(sampled: Sampled, statement: Int64Array) -> Int64Array:
     return np.asarray(together[statement])
 
 
-def _comes_now_and_then(
-    visits: Visits, mine: BoolArray, by_chance: float, pace: Pace
-) -> bool:
-    """Whether what is met in these visits is met many times in a row, then not for many
-    steps. by_chance: how many samples in a row chance makes.
-    """
+def _is_often(visits: Visits, mine: BoolArray, pace: Pace) -> bool:
+    """Whether few steps pass from one of these visits to the next."""
     ends = visits.begins_us[mine] + visits.us[mine]
     gaps = visits.begins_us[mine][1:] - ends[:-1]
     gap = float(median(gaps)) if len(gaps) else float(_NEVER)
-    is_long = float(visits.seen[mine].mean()) >= _IN_A_ROW * by_chance
-    return is_long and gap > pace.apart_us
+    return gap <= pace.apart_us
 
 
 def _apart(
@@ -307,13 +287,8 @@ def _apart(
         if seen.sum() < visits.seen[mine].sum() / 5:
             seen = visits.seen[mine]  # hardly anything but pauses
         by_chance = 1 / max(1 - us_of[key] / rest, 1e-9)
-        in_a_row = float(seen.mean())
-        ends = visits.begins_us[mine] + visits.us[mine]
-        gaps = visits.begins_us[mine][1:] - ends[:-1]
-        gap = float(median(gaps)) if len(gaps) else float(_NEVER)
-        is_often = gap <= pace.apart_us
-        is_long = in_a_row >= _IN_A_ROW * by_chance
-        if is_long and not is_often:
+        is_long = float(seen.mean()) >= _IN_A_ROW * by_chance
+        if is_long and not _is_often(visits, mine, pace):
             apart.append(key)
             rest -= us_of[key]
     if apart and apart[-1] == key and rest < _LITTLE * us_of[key]:
@@ -471,7 +446,6 @@ def within_lines(
         is_apart=joined(~inside, turns.is_apart),
         asks=joined(level.asks, turns.asks),
         is_beside=joined(level.is_beside, turns.is_beside),
-        waits=joined(level.waits & False, turns.waits),
         loop=joined(level.loop, turns.loop),
     )
 

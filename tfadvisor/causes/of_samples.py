@@ -19,6 +19,7 @@ from tfadvisor.causes.account import (
     FIRST_BATCH,
     LONG_PAUSES,
     STEPS,
+    WAITING,
     BeforeSteps,
     RunAccount,
     RunPart,
@@ -75,12 +76,14 @@ _WORDS = {
     Work.LOGGING: "logging",
     Work.INPUT: "waiting for batches",
     Work.NEW_INPUT: FIRST_BATCH,
-    Work.EPOCH: "callbacks at the end of each epoch",
+    Work.EPOCH: "callbacks around epochs",
     Work.PREDICTION: "predict",
     Work.BUILDING: BUILDING,
-    Work.READING: "waiting for the devices",
+    Work.READING: WAITING,
 }
-_KINDS = {Work.NEW_INPUT: "input"}
+_CALLED_BY_NAME = frozenset({Work.EPOCH, Work.READING})
+"""Of which a function of the program that does it says more."""
+_KINDS = {Work.NEW_INPUT: "input", Work.READING: "other"}
 _NO_STEPS = BESIDE_STEPS | {Work.COMPILE}
 """Work that is in no ordinary turn."""
 
@@ -218,16 +221,18 @@ class _RunTime(msgspec.Struct, frozen=True):
         for key in sorted(set(keys[apart].tolist())):
             mine = apart & (keys == key)
             named_by = mine & ((level.statement == key) | is_work)
-            part = self.part(sampled.only(named_by), depth)
-            found.append(self._resized(part, sampled.only(mine), depth))
-        waits = level.sampled.is_pause & ~apart & ~level.waits
+            part = self.part(sampled.only(mine), depth, sampled.only(named_by))
+            found.append(part)
+        waits = level.sampled.is_pause & ~apart
         news = self.stacks.does(Work.NEW_INPUT)
         for key in sorted(set(level.statement[waits].tolist())):
             mine = level.statement == key
-            kind, _ = self.name(sampled.only(mine), depth)
+            kind, what = self.name(sampled.only(mine), depth)
             begins = bool(news[sampled.stack[mine]].any())
             pause = sampled.only(mine & waits)
             words = self._pause_words(pause, depth, kind, begins=begins)
+            if what == WAITING:
+                words = what
             if words is None:
                 kind, words = "other", LONG_PAUSES
                 waits &= ~mine | self._lasts_for_many_steps(sampled)
@@ -253,12 +258,18 @@ class _RunTime(msgspec.Struct, frozen=True):
         """Of each run the number of the library's work below a depth, -1 for none."""
         return self.stacks.work_below(depth)[sampled.stack]
 
-    def part(self, sampled: Sampled, depth: int) -> RunPart:
-        """Of runs that are in one statement of the function at a depth."""
-        kind, what = self.name(sampled, depth)
+    def part(
+        self, sampled: Sampled, depth: int, named_by: Sampled | None = None
+    ) -> RunPart:
+        """Of runs that are in one statement of the function at a depth, or in one loop.
+        named_by: those of them that name it, None for all.
+        """
+        naming = sampled if named_by is None else named_by
+        kind, what = self.name(naming, depth)
         if kind == "input":
-            what = self.epoch_words(sampled, depth) or what
-        return self._made(sampled, depth, kind, what)
+            what = self.epoch_words(naming, depth) or what
+        whole = self._made(sampled, depth, kind, what)
+        return replace(whole, places=self.places(naming, depth))
 
     def _pause_words(
         self, sampled: Sampled, depth: int, kind: str, *, begins: bool
@@ -272,11 +283,6 @@ class _RunTime(msgspec.Struct, frozen=True):
             words = words or (FIRST_BATCH if begins else None)
             return words or "long waits for a batch"
         return _FIRST_STEP if words == FIRST_BATCH else None
-
-    def _resized(self, part: RunPart, sampled: Sampled, depth: int) -> RunPart:
-        """Of that name, with all of these runs."""
-        whole = self._made(sampled, depth, part.kind, part.what)
-        return replace(whole, places=part.places)
 
     def _made(self, sampled: Sampled, depth: int, kind: str, what: str) -> RunPart:
         share = self._share(sampled, kind, what, self.places(sampled, depth))
@@ -308,9 +314,9 @@ class _RunTime(msgspec.Struct, frozen=True):
         work = self._mostly_works(sampled, depth)
         if work is Work.EPOCH and self._predicts(sampled):
             work = Work.PREDICTION
-        if work is not None and not (work is Work.EPOCH and callee is not None):
+        if work is not None and not (work in _CALLED_BY_NAME and callee is not None):
             return _KINDS.get(work, work.value), _WORDS[work]
-        kind = "other" if work is None else work.value
+        kind = "other" if work is None else _KINDS.get(work, work.value)
         if callee is not None:
             return kind, callee.function or "the program"
         place = next(iter(self.places(sampled, depth)), None)

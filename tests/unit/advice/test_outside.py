@@ -9,6 +9,7 @@ from tfadvisor.advice.outside import of_the_run, outside_of
 from tfadvisor.causes.account import (
     BUILDING,
     EPOCH_BEGINS,
+    WAITING,
     BeforeSteps,
     RunAccount,
     RunPart,
@@ -84,6 +85,14 @@ def test_a_time_of_each_epoch_has_its_article() -> None:
     (found,) = outside_of(account(part("other", 0.3, "end of each epoch")), None)
 
     assert found.title == "30% of the run is the end of each epoch (train.py:46)"
+
+
+def test_waiting_for_the_devices_is_no_finding() -> None:
+    """It may be for the steps, and "in no ordinary step" would be false."""
+    run = account(part("other", 0.5, WAITING))
+
+    assert outside_of(run, None) == ()
+    assert not judged(HEALTHY, run).healthy
 
 
 def test_a_line_of_the_loop_of_which_nothing_is_known_is_no_finding() -> None:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from support.stacks import sampled
 
 from tfadvisor.causes import NoAccount, RunAccount, RunPart, account_of
-from tfadvisor.causes.account import EPOCH_BEGINS, FIRST_BATCH
+from tfadvisor.causes.account import EPOCH_BEGINS, FIRST_BATCH, WAITING
 from tfadvisor.trace.samples import Samples
 
 MAIN = "train.py:<module>:90 train.py:main"
@@ -332,20 +332,23 @@ def test_a_named_loop_is_believed_where_evaluation_takes_more_than_the_steps() -
 WAITS = "/venv/lib/python3.11/site-packages/jax/_src/array.py:_value:696"
 
 
-def test_a_line_that_waits_for_steps_which_the_host_is_ahead_of_is_theirs() -> None:
-    """100 short turns of 1 sample, then 60 samples in which their loss is read."""
+def test_a_line_that_waits_for_the_devices_is_named_by_that() -> None:
+    """100 samples of short turns, then 60 in which a line of the loop waits: for steps
+    that the host is ahead of, or for what that line computes.
+    """
     ahead = [(f"{MAIN}:42 {RUNS}", 100), (f"{MAIN}:43 {WAITS}", 60)]
     account = account_of(sampled(6 * ahead), STEP_MS)
 
-    assert shares(account) == {"steps": 1.0}
+    assert shares(account) == {"steps": 600 / 960, WAITING: 360 / 960}
+    assert part(account, WAITING).kind == "other"
 
 
-def test_what_waits_inside_of_the_programs_own_evaluation_is_no_step() -> None:
+def test_what_waits_in_a_function_of_the_program_has_its_name() -> None:
     checks = [(f"{MAIN}:45 eval.py:evaluate:7 {WAITS}", 25)]
     account = account_of(sampled(4 * (20 * TURN + checks)), STEP_MS)
 
-    assert shares(account)["steps"] == 0.8
-    assert account.outside[0].places[0].line == 45
+    assert shares(account) == {"steps": 0.8, "evaluate": 0.2}
+    assert part(account, "evaluate").places[0].line == 45
 
 
 def test_between_the_lines_of_the_counted_loop_are_the_steps() -> None:
