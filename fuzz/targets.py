@@ -330,9 +330,8 @@ def texts(pattern: str) -> Callable[[], list[bytes]]:
 
 
 def config_seeds() -> list[bytes]:
-    """The example of the guide."""
-    page = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
-    return [block.partition("```")[0].encode() for block in page.split("```toml\n")[1:]]
+    """The example of the docs, which has every setting."""
+    return [(ROOT / "docs" / "tfadvisor.toml").read_bytes()]
 
 
 def baseline_seeds() -> list[bytes]:

@@ -351,8 +351,8 @@ def test_git_bisect_finds_the_commit(tmp_path: Path) -> None:
 
 
 def recipe(holding: str) -> str:
-    """The shell block of the gate's page that holds these words."""
-    page = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
+    """The shell block of the page that holds these words."""
+    page = (ROOT / "docs" / "gate-against.md").read_text(encoding="utf-8")
     (found,) = (
         part.split("```")[0]
         for part in page.split("```sh\n")[1:]

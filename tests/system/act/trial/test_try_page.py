@@ -1,4 +1,6 @@
-"""Every command of docs/try.md, run; and the result that the page shows."""
+"""Every command of docs/try.md and docs/ablate.md, run; and the result that the first
+shows.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,10 @@ from support.tried_programs import Place
 pytestmark = pytest.mark.slow
 
 PAGE = (ROOT / "docs" / "try.md").read_text(encoding="utf-8")
+ABLATE = (ROOT / "docs" / "ablate.md").read_text(encoding="utf-8")
 COMMANDS = [
     line.partition(" #")[0].strip()
-    for fence in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+    for fence in re.findall(r"```sh\n(.*?)```", PAGE + ABLATE, re.DOTALL)
     for line in fence.splitlines()
 ]
 TRAIN = """
@@ -58,11 +61,11 @@ def shell(project: Place, command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_page_has_commands() -> None:
-    assert len(COMMANDS) == 8
+def test_the_pages_have_commands() -> None:
+    assert len(COMMANDS) == 7
 
 
-def test_each_command_does_what_the_page_says(project: Place) -> None:
+def test_each_command_does_what_its_page_says(project: Place) -> None:
     for command in COMMANDS:
         done = shell(project, command)
         expected = 1 if "--env" in command or "--passes" in command else 0

@@ -1,5 +1,5 @@
-"""Every command of docs/gate.md works as it stands there, in a fresh clone of a
-repository whose framework is a fake.
+"""Every command of the pages about the gate works as it stands there, in a fresh clone
+of a repository whose framework is a fake.
 """
 
 from __future__ import annotations
@@ -20,9 +20,12 @@ from support.action import Runner
 from support.places import FIXTURES, ROOT
 from support.repositories import COMMAND, FAKES, Repository
 
-PAGE = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
+PAGES = ("gate", "baselines", "gate-against", "gate-in-ci", "compare")
+PAGE = "\n".join(
+    (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in PAGES
+)
 NAMES = ("20260131T1200", "4f1c2aa", "9be0d31")
-"""Of runs, on the page."""
+"""Of runs, on these pages."""
 BISECT = "git bisect run"
 """Run by tests/system/act/against/test_gate_against.py, on a repository with something
 to find.
@@ -231,12 +234,10 @@ def with_runs_once(clone: Path) -> Path:
     return clone if (clone / "logdir").exists() else with_runs(clone)
 
 
-def test_nothing_on_the_page_is_forgotten() -> None:
-    """Each block is of a kind that a test here runs, configuration that another test
-    reads, or output.
-    """
+def test_nothing_on_the_pages_is_forgotten() -> None:
+    """Each block is of a kind that a test here runs, or output."""
     kinds = re.findall(r"^```(\w*)\n", PAGE, re.MULTILINE)
 
-    assert {*kinds} - {""} == {"sh", "toml", "yaml", "groovy"}
+    assert {*kinds} - {""} == {"sh", "yaml", "groovy"}
     assert len(blocks("yaml")) == 4
     assert any(BISECT in one for one in blocks("sh"))
