@@ -1,5 +1,5 @@
 """How many programs on a GPU bear out the range of their finding: `on_gpu.json`, the rows
-of docs/on-a-gpu.md whose saving the clock tells.
+of benchmarks/gpu-programs/planted.md whose saving the clock tells.
 """
 
 from __future__ import annotations

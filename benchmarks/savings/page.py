@@ -162,11 +162,11 @@ def _method(known: Calibration) -> str:
 
 
 def _on_gpu(programs: Sequence[Row]) -> str:
-    """What programs of docs/on-a-gpu.md bear out."""
+    """What programs of benchmarks/gpu-programs/planted.md bear out."""
     lines = [
         "## On a GPU\n",
         "Programs with a fault and without, on an H200, timed without a profiler: each "
-        "row of [on a GPU](../../docs/on-a-gpu.md)",
+        "row of [on a GPU](../gpu-programs/planted.md)",
         "with a healthy form of the same work. A program bears its class out where it "
         "saves nine tenths or more of what the rule",
         f"says could go at most. Where fewer than {FEWEST_PAIRS} of a class do, findings "

@@ -27,6 +27,7 @@ from support.places import FIXTURES, ROOT
 pytestmark = pytest.mark.slow
 
 TASKS = (ROOT / "docs" / "tasks.md").read_text(encoding="utf-8")
+NOTEBOOKS = (ROOT / "docs" / "notebooks.md").read_text(encoding="utf-8")
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 
 
@@ -96,10 +97,9 @@ def forbidden(
     ]
 
 
-def block(heading: str, language: str, number: int = 0) -> str:
-    """A block of code below a heading of the tasks."""
-    section = TASKS.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
-    return re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)[number]
+def blocks(page: str, language: str) -> list[str]:
+    """The blocks of code of a page."""
+    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
 
 
 def test_what_needs_no_framework(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +128,7 @@ def test_a_finding_is_ignored_as_the_task_says(user: User) -> None:
     assert "[input-loader-in-step]" not in user.types("tfadvisor analyze logdir")
     assert "input-loader-in-step" in user.types("tfadvisor analyze logdir --details")
     (user.folder / ".git").mkdir()
-    (user.folder / "tfadvisor.toml").write_text(block("Ignore a finding", "toml"))
+    (user.folder / "tfadvisor.toml").write_text(blocks(TASKS, "toml")[0])
 
     told = user.types("tfadvisor analyze logdir --details")
 
@@ -136,13 +136,13 @@ def test_a_finding_is_ignored_as_the_task_says(user: User) -> None:
     assert "input-loader-in-step: ignored until 2026-12-31" in told
 
 
-def test_a_rule_is_written_as_the_task_says(user: User) -> None:
+def test_a_rule_is_written_as_the_guide_says(user: User) -> None:
     folder = user.folder / "my-rules"
     folder.mkdir()
-    for number, name in enumerate(
-        ("slow-steps-vary.yaml", "slow-steps-vary.cases.yaml")
-    ):
-        (folder / name).write_text(block("Write a rule of your own", "yaml", number))
+    guide = (ROOT / "rules" / "README.md").read_text(encoding="utf-8")
+    cases, rule = blocks(guide, "yaml")
+    (folder / "slow-steps-vary.cases.yaml").write_text(cases)
+    (folder / "slow-steps-vary.yaml").write_text(rule)
 
     assert "1 rule, 4 cases, 0 failures" in user.types(
         "tfadvisor rules check my-rules/"
@@ -150,7 +150,7 @@ def test_a_rule_is_written_as_the_task_says(user: User) -> None:
     user.types("tfadvisor analyze logdir --rules my-rules/")
 
 
-def test_cells_of_a_notebook_run_as_the_task_says(user: User) -> None:
+def test_cells_of_a_notebook_run_as_the_page_says(user: User) -> None:
     """Beside a fake of JAX, whose profiler hands out a recorded trace. A `%` is
     IPython's own.
     """
@@ -158,7 +158,7 @@ def test_cells_of_a_notebook_run_as_the_task_says(user: User) -> None:
     trace.write_bytes(
         gzip.decompress((user.folder / "logdir" / "trace.xplane.pb.gz").read_bytes())
     )
-    cells = [block("Use it in a notebook", "python", number) for number in (0, 1)]
+    cells = blocks(NOTEBOOKS, "python")[:2]
     assert re.findall(r"(?m)^%.*", "".join(cells)) == ["%pip install -q ./tfadvisor"]
     program = "import jax\ndef train(steps): print(steps)\n" + re.sub(
         r"(?m)^%.*", "", "".join(cells)
@@ -182,7 +182,7 @@ def test_cells_of_a_notebook_run_as_the_task_says(user: User) -> None:
 def test_every_command_of_the_tasks_is_there(user: User) -> None:
     named = set(re.findall(r"(?m)^(?:srun |\.venv/bin/)?tfadvisor (\w+)", TASKS))
 
-    assert {"analyze", "run", "rules"} <= named
+    assert {"analyze", "run", "fix", "try", "gate"} <= named
     for name in sorted(named):
         user.types(f"tfadvisor {name} --help")
 

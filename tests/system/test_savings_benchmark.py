@@ -15,6 +15,7 @@ from tfadvisor.advice.loading.catalogue import built_in_rules
 from tfadvisor.advice.savings import PARTS, Claim, calibration
 
 BENCHMARK = ROOT / "benchmarks" / "savings"
+PLANTED = ROOT / "benchmarks" / "gpu-programs" / "planted.md"
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ def test_each_program_of_a_gpu_with_a_known_saving_is_a_row(
     benchmark: dict[str, ModuleType],
 ) -> None:
     """As the page of that evaluation has it, in its column of savings by the clock."""
-    page = (ROOT / "docs" / "on-a-gpu.md").read_text(encoding="utf-8")
+    page = PLANTED.read_text(encoding="utf-8")
     _, _, section = page.partition("## Programs with a fault\n")
     lines = section.partition("\n## ")[0].splitlines()
     cells = (line.split("|") for line in lines if line.startswith("| `"))
