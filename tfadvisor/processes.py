@@ -12,7 +12,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import IO, Any
+from importlib import import_module
+from typing import IO, Any, NamedTuple, NoReturn
 
 _START = (
     "import sys; sys.path[:] = {paths!r}; from tfadvisor.processes import "
@@ -24,6 +25,8 @@ _KILL_WITH_PARENT = 1
 """PR_SET_PDEATHSIG of <sys/prctl.h>."""
 _LENGTH = 8
 """Bytes before each message: how many follow."""
+_ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM")
+"""Signals that end a process, by their names: not each system has all."""
 
 
 def start(
@@ -97,10 +100,8 @@ def undisturbed() -> Iterator[None]:
         came.append(number)
 
     before = {}
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM"):
-        number = getattr(signal, name, None)
-        if number is not None:
-            before[number] = signal.signal(number, keep)
+    for number in _ending_signals():
+        before[number] = signal.signal(number, keep)
     try:
         yield
     finally:
@@ -110,14 +111,82 @@ def undisturbed() -> Iterator[None]:
             signal.raise_signal(number)
 
 
+def _ending_signals() -> Iterator[int]:
+    for name in _ENDING:
+        number = getattr(signal, name, None)
+        if number is not None:
+            yield number
+
+
+class _Copy(NamedTuple):
+    """A copy of this process, with what a worker needs of subprocess.Popen."""
+
+    process: int
+    stdin: IO[bytes]
+    stdout: IO[bytes]
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.process, signal.SIGKILL)
+
+    def wait(self) -> None:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.process, 0)
+
+
+def _has_one_thread() -> bool:
+    """Whether a copy of this process would be whole; False where the system does not
+    say.
+    """
+    try:
+        return len(os.listdir("/proc/self/task")) == 1  # noqa: PTH208
+    except OSError:
+        return False
+
+
+def _copy(module: str) -> _Copy:
+    """As `start`, without a new interpreter: what this process has imported, compiled
+    and worked out is there.
+    """
+    parent = os.getpid()
+    asked, tasks = os.pipe()
+    answers, answered = os.pipe()
+    process = os.fork()
+    if not process:
+        _run_as_copy(module, parent, asked, answered)
+    os.close(asked)
+    os.close(answered)
+    return _Copy(process, os.fdopen(tasks, "wb"), os.fdopen(answers, "rb"))
+
+
+def _run_as_copy(module: str, parent: int, asked: int, answered: int) -> NoReturn:
+    """Runs `main` with the pipes in place of standard input and output, and nothing
+    else of the parent's open, no signal heeded as it does.
+    """
+    try:
+        os.setsid()
+        for number in _ending_signals():
+            signal.signal(number, signal.SIG_DFL)
+        os.dup2(asked, 0)
+        os.dup2(answered, 1)
+        for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
+            if int(name) > 2:
+                with contextlib.suppress(OSError):  # what listed them
+                    os.close(int(name))
+        follow_parent(parent)
+        import_module(module).main()
+    finally:
+        os._exit(1)
+
+
 class Worker:
     """A process that answers tasks one by one, in the module's `main` by
     `answer_tasks`.
     """
 
     def __init__(self, module: str) -> None:
-        """Starts it."""
-        self._process = start(module)
+        """Starts it: a copy of this process where that has no other thread."""
+        self._process = _copy(module) if _has_one_thread() else start(module)
 
     def ask(self, task: object) -> object:
         """The answer to a task, waited for. Raises what the task raised, EOFError when
@@ -187,6 +256,7 @@ def answer_tasks(answer: Callable[[Any], object]) -> None:
     """
     import queue
 
+    asked = os.fdopen(0, "rb", closefd=False)
     # What libraries print must not come between the answers.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -195,7 +265,7 @@ def answer_tasks(answer: Callable[[Any], object]) -> None:
     def listen() -> None:
         with contextlib.suppress(BaseException):
             while True:
-                tasks.put(_receive(sys.stdin.buffer))
+                tasks.put(_receive(asked))
         os._exit(0)
 
     threading.Thread(target=listen, daemon=True).start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -114,3 +115,33 @@ def test_processes_end_with_the_work(work, engine: Engine) -> None:
     for process in processes:
         with pytest.raises(ProcessLookupError):
             os.kill(process, signal.SIGCONT)
+
+
+KNOWS = """
+import sys, threading
+sys.path.insert(0, {folder!r})
+import work_of_processes as work
+from tfadvisor.timeline.run.local_processes import LocalProcesses
+work.known = b"worked out"
+if {threads} > 1:
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+print({{one.value for one in LocalProcesses(2).each(work.knows, [b"x"] * 9)}})
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system tells of threads")
+@pytest.mark.parametrize(("threads", "known"), [(1, b"worked out"), (2, b"")])
+def test_beside_no_other_thread_processes_know_what_this_one_does(
+    tmp_path: Path, threads: int, known: bytes
+) -> None:
+    """A copy of a process with several threads may wait for ever for one of them."""
+    module = tmp_path / "work_of_processes.py"
+    module.write_text("known = b''\ndef knows(task):\n    return known\n")
+    code = KNOWS.format(folder=str(tmp_path), threads=threads)
+    alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=alone, capture_output=True, check=True
+    )
+
+    assert done.stdout.decode().strip() == str({known})

@@ -28,9 +28,9 @@ class Detail(Enum):
     """A page by itself."""
 
 
-_WORTH_PROCESSES = 48 << 20
-"""Below this many bytes in all hosts' files a process costs more to start (0.2 s) than
-it saves.
+_WORTH_PROCESSES = 16 << 20
+"""Below this many bytes in all hosts' files processes hardly save what they cost: 40 ms
+a copy of this one.
 """
 _PICTURED_EVENTS = 60_000
 """In the pictures of one step on all hosts together; of one host 500 to 40,000."""
