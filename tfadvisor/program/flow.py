@@ -5,6 +5,7 @@ shows as events of their own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from tfadvisor.program.module import Computation, Instruction, Module
 from tfadvisor.tallies import listed
@@ -56,6 +57,7 @@ def kernel_computations(module: Module) -> Iterator[Computation]:
             yield computation
 
 
+@lru_cache(maxsize=1 << 12)  # costs, types and tables ask it of the same
 def inside(one: Instruction) -> tuple[Instruction, ...]:
     """What a fusion does, or the instruction itself. Raises TraceError for damaged
     bytes.

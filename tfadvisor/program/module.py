@@ -20,16 +20,15 @@ from tfadvisor.errors import TraceError
 from tfadvisor.program.shape import NO_SHAPE, Shape, read_shape
 from tfadvisor.program.wire import (
     Entry,
+    Fields,
     Proto,
     entries,
     message_of,
     number_of,
-    numbers_of,
     span,
     span_of,
     text,
     text_of,
-    varint,
 )
 
 _HLO_MODULE = 1
@@ -80,6 +79,8 @@ class Module:
             entry for entry in fields if entry[0] != _COMPUTATIONS
         ]
         self._by_id = {computation.id: computation for computation in self.computations}
+        self._by_name: dict[str, Instruction] = {}
+        self._unnamed = list(self.computations)
         self._shapes: dict[bytes, Shape] = {}
         self.entry = self.computation(number_of(self.fields, _ENTRY))
 
@@ -99,15 +100,11 @@ class Module:
         """The instruction of a name, in whichever computation; None when there
         is none.
         """
+        while name not in self._by_name and self._unnamed:
+            for one in self._unnamed[-1].instructions:
+                self._by_name.setdefault(one.name, one)
+            self._unnamed.pop()
         return self._by_name.get(name)
-
-    @cached_property
-    def _by_name(self) -> dict[str, Instruction]:
-        return {
-            instruction.name: instruction
-            for part in self.computations
-            for instruction in part.instructions
-        }
 
     def shape_at(self, lo: int, hi: int) -> Shape:
         """The shape in data[lo:hi]. Most of a module's instructions share a few, so
@@ -215,13 +212,18 @@ class Instruction:
         "_hi",
         "_lo",
         "called",
+        "called_ids",
         "computation",
+        "custom_call_target",
         "id",
+        "metadata_place",
         "name",
         "opcode",
         "operand_ids",
+        "parameter_number",
         "proto",
         "shape",
+        "shape_place",
     )
     name: str
     """Unique in its module, as trace events name it: `fusion.3`."""
@@ -237,6 +239,16 @@ class Instruction:
     """A fusion's computation, a while's body and condition in this order, a
     conditional's branches, a reducer, …
     """
+    called_ids: tuple[int, ...]
+    """Of these."""
+    custom_call_target: str
+    """`__cublas$gemm`, …; "" for any other opcode."""
+    parameter_number: int
+    """Which argument of its computation a parameter is."""
+    shape_place: tuple[int, int]
+    """Where the message of its shape lies in the module's bytes; (0, 0) for none."""
+    metadata_place: tuple[int, int]
+    """The same of its OpMetadata."""
 
     def __init__(
         self,
@@ -255,16 +267,30 @@ class Instruction:
         self._fields: list[Entry] | None = None
 
     def __getattr__(self, asked: str) -> Any:
-        """Reads what is asked for the first time, and keeps it in its slot."""
-        if asked in ("name", "opcode"):
-            self.name, self.opcode = self._names()
-            return self.name if asked == "name" else self.opcode
-        if asked not in _READ:
+        """Reads what it says when any of it is asked for the first time, and keeps it
+        in its slots.
+        """
+        is_kept = len(self.computation.instructions) <= _MOST_KEPT
+        if asked in _WORKED_OUT:
+            found = _WORKED_OUT[asked](self)
+            if is_kept:
+                setattr(self, asked, found)
+            return found
+        if asked not in _SAID:
             raise AttributeError(asked)
-        found = _READ[asked](self)
-        if len(self.computation.instructions) <= _MOST_KEPT:
-            setattr(self, asked, found)
-        return found
+        said = _FIELDS.of(self.proto, self._lo, self._hi)
+        self.name, self.opcode = said[:2]
+        if is_kept:
+            (
+                self.custom_call_target,
+                self.id,
+                self.parameter_number,
+                self.operand_ids,
+                self.called_ids,
+                self.shape_place,
+                self.metadata_place,
+            ) = said[2:]
+        return said[_SAID.index(asked)]
 
     @property
     def operands(self) -> tuple[Instruction, ...]:
@@ -283,19 +309,9 @@ class Instruction:
         return text_of(self.proto, self.metadata, 2)
 
     @property
-    def custom_call_target(self) -> str:
-        """`__cublas$gemm`, …; "" for any other opcode."""
-        return text_of(self.proto, self.fields, _TARGET)
-
-    @property
     def backend_config(self) -> str:
         """What the backend noted, usually JSON; "" without a note."""
         return text_of(self.proto, self.fields, _BACKEND_CONFIG)
-
-    @property
-    def parameter_number(self) -> int:
-        """Which argument of its computation a parameter is."""
-        return number_of(self.fields, _PARAMETER)
 
     @property
     def tuple_index(self) -> int:
@@ -335,14 +351,14 @@ class Instruction:
     @property
     def metadata(self) -> list[Entry]:
         """The fields of the instruction's OpMetadata."""
-        return message_of(self.proto, self.fields, _METADATA)
+        return entries(self.proto, *self.metadata_place)
 
     @property
     def written_metadata(self) -> bytes:
         """The OpMetadata as it is written: equal for instructions that one operation of
         the user's program became.
         """
-        return bytes(self.proto.data[slice(*span_of(self.fields, _METADATA))])
+        return bytes(self.proto.data[slice(*self.metadata_place)])
 
     def damaged(self, reason: str) -> TraceError:
         """The error for an instruction that contradicts itself."""
@@ -352,61 +368,39 @@ class Instruction:
         """`dot.3 = f32[2,10]{1,0} dot`."""
         return f"{self.name} = {self.shape} {self.opcode}"
 
-    def _names(self) -> tuple[str, str]:
-        return _head(self.proto, self._lo, self._hi) or (
-            text_of(self.proto, self.fields, _NAME),
-            text_of(self.proto, self.fields, _OPCODE),
-        )
-
 
 def _shape(instruction: Instruction) -> Shape:
-    lo, hi = span_of(instruction.fields, _SHAPE)
+    lo, hi = instruction.shape_place
     return instruction.computation.module.shape_at(lo, hi) if hi else NO_SHAPE
 
 
 def _called(instruction: Instruction) -> tuple[Computation, ...]:
     module = instruction.computation.module
-    numbers = numbers_of(instruction.proto, instruction.fields, _CALLED)
-    return tuple(module.computation(number) for number in numbers)
+    return tuple(map(module.computation, instruction.called_ids))
 
 
-_READ: Mapping[str, Callable[[Instruction], Any]] = {
-    "id": lambda instruction: number_of(instruction.fields, _ID),
+_WORKED_OUT: Mapping[str, Callable[[Instruction], Any]] = {
     "shape": _shape,
-    "operand_ids": lambda instruction: numbers_of(
-        instruction.proto, instruction.fields, _OPERANDS
-    ),
     "called": _called,
 }
-"""What an instruction says, read from its fields."""
-
-
-def _head(
-    proto: Proto,
-    lo: int,
-    hi: int,
-) -> tuple[str, str] | None:
-    """Name and opcode where they are the first two fields, as XLA writes them; None
-    where they are not.
-
-    A module may hold 100,000 instructions, and an index by name needs no more of each
-    than this.
-    """
-    data = proto.data
-    found = []
-    for key in (0x0A, 0x12):
-        if lo + 2 > hi or data[lo] != key:
-            return None
-        size, lo = (
-            (data[lo + 1], lo + 2) if data[lo + 1] < 0x80 else varint(proto, lo + 1, hi)
-        )
-        if lo + size > hi:
-            return None
-        found.append(text(proto, lo, lo + size))
-        lo += size
-    if lo < hi and data[lo] in (0x0A, 0x12):
-        return None
-    return found[0], found[1]
+_SAID = (
+    "name",
+    "opcode",
+    "custom_call_target",
+    "id",
+    "parameter_number",
+    "operand_ids",
+    "called_ids",
+    "shape_place",
+    "metadata_place",
+)
+_FIELDS = Fields(
+    (_NAME, _OPCODE, _TARGET),
+    (_ID, _PARAMETER),
+    (_OPERANDS, _CALLED),
+    (_SHAPE, _METADATA),
+)
+"""What an instruction says, in the order of _SAID."""
 
 
 # The Python stacks that a module's instructions point into.

@@ -20,7 +20,7 @@ from tfadvisor.program.convolutions import convolution_flops
 from tfadvisor.program.matrix_products import dot_size
 from tfadvisor.program.module import Computation, Frame, Instruction, is_installed
 from tfadvisor.program.shape import Shape
-from tfadvisor.program.wire import number_of, numbers_of, text_of
+from tfadvisor.program.wire import Fields, numbers_of
 
 _FFT_LENGTH = 32
 
@@ -145,6 +145,8 @@ def _first(shape: Shape) -> Shape:
 _WRAPPERS = frozenset(("fusion", "call", "async-start"))
 _EVERYWHERE = frozenset(("constant", "parameter", "tuple", "while"))
 """Opcodes whose place says nothing about what is next to them."""
+_METADATA = Fields(texts=(2, 3), numbers=(4, 15))
+"""Of an OpMetadata: op_name, source_file, source_line, stack_frame_id."""
 _MOST_BESIDE = 32
 _MOST_BEHIND = 16
 
@@ -259,11 +261,9 @@ def location_near(
 
 
 def _own_location(instruction: Instruction) -> SourceLocation | None:
-    metadata = instruction.metadata
-    op_name = text_of(instruction.proto, metadata, 2)
-    file = text_of(instruction.proto, metadata, 3)
-    line = number_of(metadata, 4)
-    frame_id = number_of(metadata, 15)
+    op_name, file, line, frame_id = _METADATA.of(
+        instruction.proto, *instruction.metadata_place
+    )
     if frame_id:
         frames = instruction.computation.module.stack_frames.stack(frame_id)
     else:

@@ -7,6 +7,7 @@ Source: `ShapeProto` and `LayoutProto` in openxla/xla, xla/xla_data.proto.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from math import prod
 
 import msgspec
@@ -89,7 +90,7 @@ MOST_COUNTED = 1 << 62
 """Operations or bytes that anything is said to take; JSON and columns hold no more."""
 
 
-class Shape(msgspec.Struct, frozen=True):
+class Shape(msgspec.Struct, frozen=True, dict=True):
     """dtype: `f32`, …, `tuple`, `token`. dims: sizes, upper bounds where a dimension is
     dynamic.
 
@@ -117,7 +118,7 @@ class Shape(msgspec.Struct, frozen=True):
         else:
             yield self
 
-    @property
+    @cached_property
     def elements(self) -> int:
         """Number of elements, over all arrays of a tuple; tokens and opaque values have
         none.
@@ -126,7 +127,7 @@ class Shape(msgspec.Struct, frozen=True):
             return min(sum(leaf.elements for leaf in self.leaves()), _MOST_ELEMENTS)
         return 0 if self.dtype in _NO_ARRAYS else prod(self.dims)
 
-    @property
+    @cached_property
     def bytes(self) -> int:
         """Memory of its arrays without padding: a TPU's tiles and a tuple's pointers
         are not counted.

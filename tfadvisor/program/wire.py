@@ -7,6 +7,9 @@ type are skipped, as protobuf does.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import msgspec
 
 from tfadvisor.errors import TraceError
@@ -17,8 +20,9 @@ try:
 
     message_entries = _wire.message_entries
     packed_numbers = _wire.packed_numbers
+    compiled_fields = _wire.Fields
 except (ImportError, AttributeError):  # no C compiler, or built from an older source
-    message_entries = packed_numbers = None  # type: ignore[assignment]
+    message_entries = packed_numbers = compiled_fields = None  # type: ignore
 
 Entry = tuple[int, int, int]
 """A field of a message: its key, then the number and -1, or where its bytes begin and
@@ -239,3 +243,42 @@ def message_of(
     """
     lo, hi = span_of(fields, field)
     return entries(proto, lo, hi)
+
+
+class Fields:
+    """Fields of a message, by number, that are read in one go."""
+
+    def __init__(
+        self,
+        texts: Sequence[int] = (),
+        numbers: Sequence[int] = (),
+        lists: Sequence[int] = (),
+        places: Sequence[int] = (),
+    ) -> None:
+        """lists: of numbers. places: of bytes, (from, to)."""
+        self._asked = texts, numbers, lists, places
+        self._compiled: _wire.Fields | None = None
+        if compiled_fields is not None:
+            self._compiled = compiled_fields(*self._asked)
+
+    def of(self, proto: Proto, lo: int, hi: int) -> list[Any]:
+        """Their values in the message in data[lo:hi], in the order in which they are
+        asked for: as text_of, number_of, numbers_of and span_of. Raises TraceError
+        where the bytes are no message.
+        """
+        if self._compiled is not None:
+            found = self._compiled.read(proto.data, lo, hi)
+            if found is not None:
+                return found
+        return self.by_hand(proto, lo, hi)
+
+    def by_hand(self, proto: Proto, lo: int, hi: int) -> list[Any]:
+        """As `of`, in Python: what defines it."""
+        fields = entries(proto, lo, hi)
+        texts, numbers, lists, places = self._asked
+        return [
+            *(text_of(proto, fields, field) for field in texts),
+            *(number_of(fields, field) for field in numbers),
+            *(numbers_of(proto, fields, field) for field in lists),
+            *(span_of(fields, field) for field in places),
+        ]

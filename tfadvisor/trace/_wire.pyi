@@ -1,6 +1,7 @@
 """Types of the compiled module; what each function does is said in _wire.pyx."""
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -81,3 +82,13 @@ def message_entries(
     data: bytes | memoryview, lo: int, hi: int
 ) -> list[tuple[int, int, int]] | None: ...
 def packed_numbers(data: bytes | memoryview, lo: int, hi: int) -> list[int] | None: ...
+
+class Fields:
+    def __init__(
+        self,
+        texts: Sequence[int],
+        numbers: Sequence[int],
+        lists: Sequence[int],
+        places: Sequence[int],
+    ) -> None: ...
+    def read(self, data: bytes | memoryview, lo: int, hi: int) -> list[Any] | None: ...

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from tfadvisor.errors import TraceError
 from tfadvisor.program import wire
-from tfadvisor.program.wire import Proto, entries, entries_by_hand, numbers_of
+from tfadvisor.program.wire import (
+    Fields,
+    Proto,
+    entries,
+    entries_by_hand,
+    numbers_of,
+)
 
 compiled = pytest.importorskip("tfadvisor.trace._wire")
 
@@ -58,3 +64,37 @@ def test_a_number_below_zero_is_packed_in_ten_bytes() -> None:
     data = b"\xff" * 9 + b"\x01"
 
     assert numbers_of(Proto(data, ""), [(TEXT, 0, 10)], 2) == (-1,)
+
+
+@given(messages, messages)
+def test_fields_that_are_read_in_one_go(data: bytes, more: bytes) -> None:
+    """Fields 1 and 2 come in several wire types, and more than once."""
+    asked = Proto(data + more, "here"), len(data) // 2, len(data + more)
+
+    for fields in (
+        Fields(texts=(2,), numbers=(1,)),
+        Fields(lists=(1, 2)),
+        Fields(numbers=(4,), places=(2, 3)),
+    ):
+        assert answer(fields.of, *asked) == answer(fields.by_hand, *asked)
+
+
+def test_fields_come_in_the_order_in_which_they_are_asked_for() -> None:
+    """Field 1 is 5 and then 7, field 2 the text `ab` and then bytes that are no UTF-8."""
+    data = bytes([NUMBER, 5, TEXT, 2, *b"ab", NUMBER, 7, TEXT, 1, 0xFF])
+    proto = Proto(data, "")
+
+    assert Fields((2, 9), (1, 8)).of(proto, 0, 11) == ["\ufffd", "", 7, 0]
+    assert Fields(lists=(1, 8), places=(2, 9)).of(proto, 0, 6) == [
+        (5,),
+        (),
+        (4, 6),
+        (0, 0),
+    ]
+
+
+def test_a_text_that_is_too_long_is_cut_as_by_hand() -> None:
+    """300,000 bytes have the length 0xe0 0xa7 0x12; 2**18 of them are kept."""
+    data = bytes([TEXT, 0xE0, 0xA7, 0x12]) + b"x" * 300_000
+
+    assert Fields((2,)).of(Proto(data, ""), 0, len(data)) == ["x" * (1 << 18)]
