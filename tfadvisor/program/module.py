@@ -248,7 +248,7 @@ class Instruction:
     shape_place: tuple[int, int]
     """Where the message of its shape lies in the module's bytes; (0, 0) for none."""
     metadata_place: tuple[int, int]
-    """The same of its OpMetadata."""
+    """Where the message of its OpMetadata lies; (0, 0) for none."""
 
     def __init__(
         self,
@@ -276,10 +276,10 @@ class Instruction:
             if is_kept:
                 setattr(self, asked, found)
             return found
-        if asked not in _SAID:
+        if asked not in _SLOTS_READ:
             raise AttributeError(asked)
-        said = _FIELDS.of(self.proto, self._lo, self._hi)
-        self.name, self.opcode = said[:2]
+        read = _FIELDS.of(self.proto, self._lo, self._hi)
+        self.name, self.opcode = read[:2]
         if is_kept:
             (
                 self.custom_call_target,
@@ -289,8 +289,8 @@ class Instruction:
                 self.called_ids,
                 self.shape_place,
                 self.metadata_place,
-            ) = said[2:]
-        return said[_SAID.index(asked)]
+            ) = read[2:]
+        return read[_SLOTS_READ.index(asked)]
 
     @property
     def operands(self) -> tuple[Instruction, ...]:
@@ -383,7 +383,7 @@ _WORKED_OUT: Mapping[str, Callable[[Instruction], Any]] = {
     "shape": _shape,
     "called": _called,
 }
-_SAID = (
+_SLOTS_READ = (
     "name",
     "opcode",
     "custom_call_target",
@@ -400,7 +400,7 @@ _FIELDS = Fields(
     (_OPERANDS, _CALLED),
     (_SHAPE, _METADATA),
 )
-"""What an instruction says, in the order of _SAID."""
+"""What an instruction says, in the order of _SLOTS_READ."""
 
 
 # The Python stacks that a module's instructions point into.

@@ -8,6 +8,7 @@ inside them is.
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 
 import msgspec
 
@@ -220,6 +221,7 @@ def makes_program(name: str) -> bool:
     return not traces_jax(name)
 
 
+@lru_cache(maxsize=1 << 14)  # several questions of each name, and of each host
 def doing_of(name: str) -> Doing:
     """What is done while an event of this name lasts."""
     if is_frame(name) and is_users_frame(name):
