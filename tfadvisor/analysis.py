@@ -24,7 +24,7 @@ from tfadvisor.report import MetricValue, Report, StepsInfo
 from tfadvisor.report.assembly.attribution import attribution
 from tfadvisor.report.assembly.report import assemble, step_ms_of, steps_info
 from tfadvisor.report.assembly.report_tables import run_ops
-from tfadvisor.report.assembly.sampled import sampled
+from tfadvisor.report.assembly.sampled import sampled, with_lines
 from tfadvisor.timeline import SELECTION
 from tfadvisor.timeline.host import EventCounts, count_events
 from tfadvisor.timeline.run import (
@@ -371,7 +371,7 @@ def _report(
     """Of one window, with all that is known of the run beside it."""
     samples = _samples_beside(run)
     recorded = () if samples is None else attribution(window.summary)[0]
-    account, no_account = _account(samples, step_ms_of(window.summary))
+    account, no_account = _account(samples, step_ms_of(window.summary), window.source)
     beside = sampled(recorded, samples, account)
     tried: Mapping[str, Tried] = {}
     unread: tuple[CaptureNote, ...] = ()
@@ -399,7 +399,9 @@ def _report(
     return replace(report, capture=(*notes, *report.capture))
 
 
-def _account(samples: Samples | None, step_ms: float) -> tuple[RunAccount | None, str]:
+def _account(
+    samples: Samples | None, step_ms: float, source: ProgramSource | None
+) -> tuple[RunAccount | None, str]:
     """Of the whole program, or why there is none."""
     if samples is None:
         return None, (
@@ -407,7 +409,7 @@ def _account(samples: Samples | None, step_ms: float) -> tuple[RunAccount | None
             "it are seen by `tfadvisor run`"
         )
     try:
-        return account_of(samples, step_ms), ""
+        return with_lines(account_of(samples, step_ms), source), ""
     except NoAccount as error:
         return None, str(error)
 

@@ -24,6 +24,8 @@ class RunPlace(msgspec.Struct, frozen=True):
     """From 1."""
     function: str
     """That holds the statement; "" outside of all functions."""
+    text: str = ""
+    """The line itself; "" where the program's source is not known."""
 
 
 class RunShare(msgspec.Struct, frozen=True):
@@ -71,6 +73,10 @@ class RunPart(msgspec.Struct, frozen=True):
     """What it consists of, the largest first; they add up to it."""
     op_by_op: float = 0.0
     """Of the account's time, 0..1: where Python runs ops one by one in it."""
+    statements: tuple[RunShare, ...] = ()
+    """Of the steps: those of the program's loop that make a step, the largest first;
+    empty for the loop of a library.
+    """
 
 
 class BeforeSteps(msgspec.Struct, frozen=True):

@@ -57,6 +57,8 @@ _TOGETHER = 0.2
 _FEWEST_CHANGES = 8
 _WORTH_BELIEVING = 0.25
 """Of the level's time, that the lines of a loop must hold to be that of the steps."""
+_FEWEST_ANSWERED = 0.2
+"""Of samples, that tell anything."""
 _WORTH_A_LOOK = 0.03
 """Of a level's time in a call: where the loop may be."""
 _ASKING = (WORKS.index(Work.INPUT), WORKS.index(Work.NEW_INPUT))
@@ -74,12 +76,16 @@ class Pace(msgspec.Struct, frozen=True):
     step_us: int
     """0 for unknown."""
     every_us: int
+    """A mean, where many could not be read."""
 
     @classmethod
     def of(cls, samples: Samples, step_ms: float) -> Pace:
         """step_ms: of a step in the recorded window, 0 for unknown."""
         step_us = int(max(step_ms, samples.round_ms) * 1000)
-        return cls(step_us, max(samples.every_ns // 1000, 1))
+        every_us = max(samples.every_ns // 1000, 1)
+        asked = max((samples.ended_ns - samples.began_ns) // samples.every_ns, 1)
+        answered = max(1 - samples.errors / asked, _FEWEST_ANSWERED)
+        return cls(step_us, int(every_us / answered))
 
     @property
     def apart_us(self) -> float:
@@ -221,7 +227,7 @@ def _loops(
     for key in distinct(turning[turning != statement]).tolist():
         mine = visits.key == key
         by_chance = 1 / max(1 - us_of[key] / rest, 1e-9)
-        is_long = float(visits.seen[mine].mean()) >= _IN_A_ROW * by_chance
+        is_long = float(visits.us[mine].mean()) >= _IN_A_ROW * by_chance * pace.every_us
         if key == steps or not is_long or _is_often(visits, mine, pace):
             continue
         inside = turning == key
@@ -283,11 +289,11 @@ def _apart(
         distinct(statement).tolist(), key=lambda key: (not known[key], us_of[key])
     ):
         mine = visits.key == key
-        seen = visits.seen[mine & ~has_pause]
-        if seen.sum() < visits.seen[mine].sum() / 5:
-            seen = visits.seen[mine]  # hardly anything but pauses
+        us = visits.us[mine & ~has_pause]
+        if us.sum() < visits.us[mine].sum() / 5:
+            us = visits.us[mine]  # hardly anything but pauses
         by_chance = 1 / max(1 - us_of[key] / rest, 1e-9)
-        is_long = float(seen.mean()) >= _IN_A_ROW * by_chance
+        is_long = float(us.mean()) >= _IN_A_ROW * by_chance * pace.every_us
         if is_long and not _is_often(visits, mine, pace):
             apart.append(key)
             rest -= us_of[key]

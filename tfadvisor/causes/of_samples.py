@@ -58,6 +58,7 @@ FEWEST = 100
 _MOST_PLACES = 3
 _MOSTLY = 0.5
 """Of a statement's time that a library's work takes for the statement to be it."""
+_NEARLY_ALL = 0.9
 _WORTH_A_PART = 0.02
 _SOON_US = 200_000
 """So soon after a step begins for the first time it compiles, or goes on to."""
@@ -250,7 +251,43 @@ class _RunTime(msgspec.Struct, frozen=True):
             self._made(sampled, depth, STEPS, STEPS),
             turns=None,
             parts=self.inside(sampled, depth, by_work=False),
+            statements=self._statements(sampled, depth),
         )
+
+    def _statements(self, sampled: Sampled, depth: int) -> tuple[RunShare, ...]:
+        """Of the loop whose turns the runs are; where one of them takes nearly all,
+        those of the program's function that it calls.
+        """
+        if not len(sampled) or self._in_library(sampled, depth):
+            return ()
+        statement = self.stacks.frame[sampled.stack, depth]
+        us = np.bincount(statement, weights=sampled.us)
+        if us.max() >= _NEARLY_ALL * us.sum():
+            inside = self._own_call(sampled.only(statement == us.argmax()), depth)
+            if inside is not None:
+                return self._statements(*inside)
+        found = []
+        for key in distinct(statement).tolist():
+            mine = sampled.only(statement == key)
+            kind, what = self.name(mine, depth)
+            found.append(self._share(mine, kind, what, self.places(mine, depth)))
+        return tuple(sorted(found, key=lambda share: -share.fraction))
+
+    def _own_call(self, sampled: Sampled, depth: int) -> tuple[Sampled, int] | None:
+        """The runs in the one function of the program that nearly all of them call
+        below a depth, and its depth; None where there is none.
+        """
+        below = self.stacks.frame[sampled.stack, depth + 1 :]
+        own = self.stacks.is_own[below]
+        first = own.argmax(axis=1)
+        function = self.stacks.function[sampled.stack, depth + 1 + first]
+        key = np.where(own.any(axis=1), first * (function.max() + 1) + function, -1)
+        us = np.bincount(key + 1, weights=sampled.us)
+        best = int(us.argmax()) - 1
+        if best < 0 or us.max() < _NEARLY_ALL * us.sum():
+            return None
+        chosen = key == best
+        return sampled.only(chosen), depth + 1 + int(first[chosen][0])
 
     # What a part is.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from tfadvisor.timeline.names.stack_frames import (
     Work,
@@ -28,7 +29,6 @@ BEFORE_US = 100_000
 _MOST_MISSED = 20
 """Samples that may be missing before a gap is time of which nothing is known."""
 _DEEPEST = 250
-_MISREAD = 2
 WORKS = tuple(Work)
 _EPOCH = WORKS.index(Work.EPOCH)
 _AT_ITS_END = tuple(map(WORKS.index, (Work.EVALUATION, Work.SAVING, Work.LOGGING)))
@@ -254,12 +254,18 @@ def sleeping(sampled: Sampled, samples: Samples, least_us: int) -> BoolArray:
 
 def readable(stacks: Stacks, sampled: Sampled) -> Sampled:
     """Without time in which tfadvisor itself or a profiler works, and without stacks
-    that were read while they changed: they begin with another function than most, and
-    are met once.
+    that were read while they changed, as of Python that makes many short calls: they
+    begin with another function than most. Their time is of the stacks around them.
     """
     sampled = sampled.only(stacks.depth[sampled.stack] > 0)
     if not len(sampled):
         return sampled
     outermost = stacks.function[sampled.stack, 0]
     usual = np.bincount(outermost + 1, weights=sampled.us).argmax() - 1
-    return sampled.only((outermost == usual) | (sampled.seen > _MISREAD))
+    is_read = (outermost == usual) | (sampled.seen > _MOST_MISSED)
+    number = sampled.number - np.cumsum(~is_read)
+    misread = np.cumsum(np.where(is_read, 0, sampled.us))[is_read]
+    read = replace(sampled, number=number).only(is_read)
+    since = np.diff(misread, prepend=0)
+    halves = np.append(since[1:], 0) // 2, since // 2
+    return replace(read, at_us=read.at_us - halves[1], us=read.us + sum(halves))

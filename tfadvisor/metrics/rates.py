@@ -21,7 +21,7 @@ them in the cycle in which it does 256 operations (NVIDIA's table of arithmetic
 instructions, since capability 5.0); a polynomial on a CPU has about as many."""
 NOT_MEASURED = (
     "how fast this machine computes and moves data was not measured; `tfadvisor run` "
-    "measures it once the program has ended"
+    "measures it once the program has ended, if the cores are free then"
 )
 NOT_STATED = "the trace does not say how fast the device and its memory are"
 

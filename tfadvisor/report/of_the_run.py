@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from tfadvisor.causes import RunPart, RunPlace, RunShare
+from tfadvisor.causes import WAITING, RunPart, RunPlace, RunShare
 from tfadvisor.printable import one_line
 from tfadvisor.report.model import Report
 from tfadvisor.units import duration, percent
@@ -12,6 +12,11 @@ from tfadvisor.units import duration, percent
 RUN = "Where the run goes"
 _WORTH_A_WORD = 0.01
 """From this share of the run on a part is named in the line."""
+
+
+_WORTH_A_LINE = 0.05
+"""Of the steps."""
+_FEWEST_STATEMENTS, _MOST_STATEMENTS = 2, 4
 
 
 class RunRow(msgspec.Struct, frozen=True):
@@ -76,6 +81,53 @@ def run_rows(report: Report) -> list[RunRow]:
         rows.append(_row(0, part))
         rows += [_row(1, inner) for inner in part.parts]
     return rows
+
+
+class StatementRow(msgspec.Struct, frozen=True):
+    """A statement of the loop in words."""
+
+    share: str
+    """Of the run."""
+    where: str
+    text: str
+    """The line itself; "" for unknown."""
+    does: str
+    """`waiting for the devices`; "" for nothing else than it says."""
+
+
+def statement_rows(report: Report) -> list[StatementRow]:
+    """The statements that take most of the steps; empty where one takes nearly all, and
+    where they are not known.
+    """
+    account = report.run_account
+    steps = None if account is None else account.parts[0]
+    if steps is None or not steps.statements:
+        return []
+    worth = max(_WORTH_A_LINE * steps.fraction, _WORTH_A_WORD)
+    shown = [
+        share for share in steps.statements if share.fraction >= worth and share.places
+    ]
+    if len(shown) < _FEWEST_STATEMENTS:
+        return []
+    return [
+        StatementRow(
+            percent(share.fraction),
+            _place(share.places[0]),
+            one_line(share.places[0].text),
+            share.what if share.what == WAITING else "",
+        )
+        for share in shown[:_MOST_STATEMENTS]
+    ]
+
+
+def statements_note(report: Report) -> str:
+    """What the statements' shares are of, where calls return before devices are done;
+    "" where a call lasts as long as its work.
+    """
+    kinds = {device.kind for device in report.run.devices}
+    if report.run.framework == "tensorflow" and kinds == {"cpu"}:
+        return ""
+    return "by where the main thread is, which may wait there for earlier work"
 
 
 def _in_line(part: RunPart) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,9 @@ _OF_FREE = 8
 """A measurement takes at most this part of the memory that is free."""
 _ALONE = 0.7
 """Of the cores' time, what a round must have had to tell what they can do."""
-_SIDE = 1536
-"""Of the matrices: a product of them takes 0.1 s on a core of 2013."""
+_SIDE = 1024
+"""Of the matrices: a product of them takes 0.1 s on a core of 2011."""
+FloatArray = np.ndarray[Any, Any]
 
 
 def add_rates(folder: Path) -> bool:
@@ -74,59 +75,50 @@ def _usable_cores(letter: dict[str, Any]) -> float:
 
 def _bytes_per_s(cores: float) -> float | None:
     """Read and written by copies, one a core."""
-    threads = max(round(cores), 1)
+    threads = _threads(cores)
     each = max(min(_LARGE, free_memory() // _OF_FREE // threads), 1 << 20)
     pairs = [np.ones((2, each // 8), np.float32) for _ in range(threads)]
-    with ThreadPoolExecutor(threads) as pool:
-
-        def copy_all() -> None:
-            list(pool.map(_copy, pairs))
-
-        seconds = _shortest(copy_all, cores)
+    seconds = _shortest(_copy, pairs, cores)
     moved = sum(pair.nbytes for pair in pairs)
     return None if seconds is None else moved / seconds
 
 
-def _copy(pair: np.ndarray[Any, Any]) -> None:
+def _copy(pair: FloatArray) -> None:
     np.copyto(pair[1], pair[0])  # without the interpreter's lock
 
 
 def _flops(cores: float) -> float | None:
-    """Of a product of two matrices by NumPy's library, which uses all cores."""
-    left = np.full(
-        (_SIDE, _SIDE),
-        0.5,
-        np.float32,
-    )
-    right = left.copy()
-    result = np.empty_like(left)
+    """Of matrix products, one a core: NumPy's library may have a single thread."""
+    threads = _threads(cores)
+    matrices = [np.full((3, _SIDE, _SIDE), 0.5, np.float32) for _ in range(threads)]
+    seconds = _shortest(_multiply, matrices, cores)
+    return None if seconds is None else 2.0 * threads * _SIDE**3 / seconds
 
-    def multiply() -> None:
-        np.matmul(
-            left,
-            right,
-            out=result,
-        )
 
-    seconds = _shortest(multiply, cores)
-    return None if seconds is None else 2.0 * _SIDE**3 / seconds
+def _multiply(matrices: FloatArray) -> None:
+    left, right, result = matrices
+    np.matmul(left, right, out=result)  # without the interpreter's lock
+
+
+def _threads(cores: float) -> int:
+    return max(round(cores), 1)
 
 
 def _shortest(
-    work: Callable[[], None],
-    cores: float,
+    work: Callable[[FloatArray], None], data: Sequence[FloatArray], cores: float
 ) -> float | None:
     """Seconds of the fastest of as many rounds as fit, of those that had the cores for
-    themselves; None where none had.
+    themselves; None where none had. A round works on all data, with a thread for each.
     """
-    work()
-    until = time.perf_counter() + _SECONDS
-    alone: list[float] = []
-    while True:
-        start, used = time.perf_counter(), time.process_time()
-        work()
-        seconds = max(time.perf_counter() - start, 1e-9)
-        if time.process_time() - used >= _ALONE * seconds * cores:
-            alone.append(seconds)
-        if time.perf_counter() >= until:
-            return min(alone, default=None)
+    with ThreadPoolExecutor(len(data)) as pool:
+        list(pool.map(work, data))
+        until = time.perf_counter() + _SECONDS
+        alone: list[float] = []
+        while True:
+            start, used = time.perf_counter(), time.process_time()
+            list(pool.map(work, data))
+            seconds = max(time.perf_counter() - start, 1e-9)
+            if time.process_time() - used >= _ALONE * seconds * cores:
+                alone.append(seconds)
+            if time.perf_counter() >= until:
+                return min(alone, default=None)

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from tfadvisor.advice.evidence import Correction
 from tfadvisor.advice.findings import CaptureNote
-from tfadvisor.causes import STEPS, RunAccount
+from tfadvisor.causes import STEPS, ProgramSource, RunAccount, RunPlace, RunShare
 from tfadvisor.report.model import ClassTime
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.names.frames import named_function
@@ -22,6 +23,8 @@ _FEWEST_TICKS = 40
 _TRACE_ERROR = 0.05
 """By which shares of a trace may be off, beside what chance makes of samples."""
 _SIGMAS = 3.0
+_LONGEST = 400
+"""Characters of a line."""
 _ON_HOST = ("host", "input")
 Where = tuple[str, str]
 """A file's name, and a function of it, "" outside of all."""
@@ -52,6 +55,32 @@ def sampled(
     if found is None:
         return FromSamples()
     return FromSamples((found.correction,), (found.note,))
+
+
+def with_lines(account: RunAccount, source: ProgramSource | None) -> RunAccount:
+    """With the text of each statement, where the program's source is there."""
+    if source is None:
+        return account
+
+    def shown(place: RunPlace) -> RunPlace:
+        parsed = source.files.read(place.file)
+        if parsed is None or not 0 < place.line <= len(parsed.lines):
+            return place
+        return replace(place, text=parsed.lines[place.line - 1].strip()[:_LONGEST])
+
+    def placed(share: RunShare) -> RunShare:
+        return replace(share, places=tuple(map(shown, share.places)))
+
+    parts = tuple(
+        replace(
+            part,
+            places=tuple(map(shown, part.places)),
+            parts=tuple(map(placed, part.parts)),
+            statements=tuple(map(placed, part.statements)),
+        )
+        for part in account.parts
+    )
+    return replace(account, parts=parts)
 
 
 def not_sampled(why: str = "") -> CaptureNote:

@@ -8,7 +8,7 @@ from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.printable import cut, one_line, printable
 from tfadvisor.report.light import LIGHT, light_line
 from tfadvisor.report.model import Report
-from tfadvisor.report.of_the_run import run_words
+from tfadvisor.report.of_the_run import run_words, statement_rows
 from tfadvisor.report.wording import (
     advice,
     few_lines,
@@ -85,7 +85,13 @@ def _head(report: Report) -> list[str]:
 
 def _run(report: Report) -> list[str]:
     words = run_words(report)
-    return [f"where the run goes: {_cut(words)}"] if words else []
+    lines = [f"where the run goes: {_cut(words)}"] if words else []
+    for row in statement_rows(report):
+        text = cut(row.text, _LONGEST_ACTIVITY)
+        lines.append(
+            "  " + " ".join(filter(None, (row.share, row.where, row.does, text)))
+        )
+    return lines
 
 
 def _rest(

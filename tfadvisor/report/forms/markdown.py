@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from tfadvisor.advice.findings import Finding, Fix
-from tfadvisor.printable import in_markdown, printable
+from tfadvisor.printable import in_code, in_markdown, printable
 from tfadvisor.report.about import about_lines
 from tfadvisor.report.light import LIGHT, light_line, light_rows
 from tfadvisor.report.model import Report
@@ -17,6 +17,7 @@ from tfadvisor.report.of_the_run import (
     before_words,
     run_rows,
     run_words,
+    statement_rows,
     unknown_words,
 )
 from tfadvisor.report.source_lines import (
@@ -89,6 +90,7 @@ def _run(report: Report) -> list[str]:
     before = before_words(report)
     lines = [f"### {RUN}", "", in_markdown(f"{run_words(report)}."), ""]
     lines += [in_markdown(f"{before}."), ""] if before else []
+    lines += _statements(report)
     lines += ["| part | share | time | turns | where |", "|---|---:|---:|---:|---|"]
     for row in rows:
         indent = "&nbsp;&nbsp;" * row.depth
@@ -97,6 +99,16 @@ def _run(report: Report) -> list[str]:
             f"| {indent}{what} | {row.share} | {row.time} | {row.turns} | {where} |"
         )
     return [*lines, ""]
+
+
+def _statements(report: Report) -> list[str]:
+    """The loop's own lines, where several take the step's time."""
+    lines = []
+    for row in statement_rows(report):
+        words = " ".join(filter(None, (row.share, row.where, row.does)))
+        text = f" {in_code(row.text)}" if row.text else ""
+        lines.append(f"- {in_markdown(words)}{text}")
+    return [*lines, ""] if lines else []
 
 
 def _classes(report: Report) -> list[str]:

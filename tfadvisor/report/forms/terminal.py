@@ -22,6 +22,8 @@ from tfadvisor.report.of_the_run import (
     before_words,
     run_rows,
     run_words,
+    statement_rows,
+    statements_note,
     unknown_words,
 )
 from tfadvisor.report.source_lines import (
@@ -137,6 +139,7 @@ def _head(page: TextPage, report: Report, details: bool) -> None:
     if words := run_words(report):
         page.hanging("", words, 0, 2)
         page.hanging("", (before_words(report), DIM), 0, 2)
+        _statements(page, report)
     page.line()
     if details:
         _run(page, report)
@@ -149,6 +152,20 @@ def _head(page: TextPage, report: Report, details: bool) -> None:
     for other in others:
         page.line(" " * margin + other)
     page.line()
+
+
+def _statements(page: TextPage, report: Report) -> None:
+    """The loop's own lines, where several take the step's time."""
+    rows = statement_rows(report)
+    width = max((len(row.where) for row in rows), default=0)
+    for row in rows:
+        label = f"  {row.share:>4}  {row.where:<{width}} "
+        does = f"{row.does} " if row.does else ""
+        source = cut(f"│ {row.text}", page.width - len(label + does))
+        page.line(label, does, (source if row.text else "", "cyan"))
+    note = statements_note(report)
+    if rows and note:
+        page.hanging("", (note, DIM), 8)
 
 
 def _run(page: TextPage, report: Report) -> None:

@@ -49,12 +49,11 @@ they lie in.
 """
 
 
-class NameKinds(msgspec.Struct, frozen=True, eq=False):
+class NameKinds(msgspec.Struct, frozen=True):
     """What each distinct name of a host's events says, worked out once: shape
-    (names,). Hosts with the same names share one.
+    (names,).
     """
 
-    names: tuple[str, ...]
     users: BoolArray
     """A function of the user's program."""
     silent: BoolArray
@@ -107,7 +106,6 @@ def _name_kinds(names: tuple[str, ...], borne: bytes) -> NameKinds:
     """borne: of Threads."""
     count = len(names)
     kinds = NameKinds(
-        names=names,
         users=np.zeros(count, np.bool_),
         silent=np.zeros(count, np.bool_),
         telling=np.zeros(count, np.bool_),

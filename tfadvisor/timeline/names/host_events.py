@@ -65,6 +65,7 @@ _STATE_OPS = _WRITING_OPS | frozenset(
 """TensorFlow ops that save or restore a program's variables, file names and writing
 included.
 """
+_MAKING_OPS = ("VarHandleOp", "VarIsInitializedOp")
 _ON_VARIABLES = (
     "MatMul",
     "Conv",
@@ -316,6 +317,13 @@ def op_computes(name: str) -> bool:
 def _op_run(name: str) -> str:
     """`FlushSummaryWriter` of its kernel's name or of the eager runtime's call."""
     return op_type(name) or name.removeprefix(_EAGER_OP)
+
+
+def makes_variable(name: str) -> bool:
+    """Whether an op makes a variable, as those of a model or an optimizer are made
+    before its first step.
+    """
+    return _op_run(name) in _MAKING_OPS
 
 
 def makes_dataset(name: str) -> bool:

@@ -24,7 +24,11 @@ from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.names.entries import without_prediction
-from tfadvisor.timeline.names.host_events import function_name, is_eager_function
+from tfadvisor.timeline.names.host_events import (
+    function_name,
+    is_eager_function,
+    makes_variable,
+)
 from tfadvisor.timeline.names.program_calls import program_name
 from tfadvisor.timeline.steps.markers import grouped
 from tfadvisor.timeline.steps.periodicity import (
@@ -345,10 +349,13 @@ def _first_events(devices: Sequence[Device], calls: Int64Array) -> Int64Array | 
 
 
 def repeated_dispatches(threads: Threads, driver: int) -> Inferred | None:
-    """A repeated sequence of dispatched programs and ops on the driving thread."""
+    """A repeated sequence of dispatched programs and ops on the driving thread. That
+    variables are made one after the other is none.
+    """
     if driver < 0:
         return None
     calls = dispatches(threads, threads.threads[driver])
+    calls = calls[~threads.bear(calls, makes_variable)]
     if len(calls) < 4 * LEAST_CYCLES:
         return None
     starts = threads.start[calls]

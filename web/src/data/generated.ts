@@ -323,6 +323,7 @@ export interface RunPlace {
   file: string;
   line: number;
   function: string;
+  text: string;
 }
 
 /** What a part of the run consists of. */
@@ -346,6 +347,7 @@ export interface RunPart {
   turns: number | null;
   parts: RunShare[];
   op_by_op: number;
+  statements: RunShare[];
 }
 
 /** What the program did before its first step. */

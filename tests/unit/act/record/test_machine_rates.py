@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tfadvisor.act.record import machine_rates
@@ -76,4 +78,19 @@ def test_a_round_with_its_cores_gives_both_rates(
 
     assert found is not None
     assert found.bytes_per_s > 0
+    assert found.fp32_flops > 0
+
+
+@pytest.mark.usefixtures("short")
+def test_each_core_multiplies_though_the_library_has_one_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both threads are inside of a product at once: each waits for the other there."""
+    both = threading.Barrier(2, timeout=20)
+    monkeypatch.setattr(time, "process_time", lambda: 2.0 * time.perf_counter())
+    monkeypatch.setattr(np, "matmul", lambda *_, **__: both.wait())
+
+    found = measured_rates(2.0)
+
+    assert found is not None
     assert found.fp32_flops > 0

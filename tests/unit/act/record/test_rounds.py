@@ -122,12 +122,53 @@ def test_few_samples_tell_no_loop(train: str) -> None:
 
 
 def test_rounds_that_python_counted_come_first(train: str) -> None:
-    counted = {"file": train, "function": "main", "lines": [4, 5], "median_ms": 2.5}
+    loops = [{"lines": [4, 5], "median_ms": 2.5, "rounds": 20}]
+    counted = {"file": train, "function": "main", "loops": loops}
 
     loop = loop_of([main_at(train, 5)] * 3, counted).loop
 
     assert loop is not None
     assert (loop.function, loop.line, loop.median_ms) == ("main", 5, 2.5)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "lines"),
+    [(100, (11, 13)), (32, (11, 13)), (31, (10, 20))],
+    ids=["25 batches", "8 batches", "some parts"],
+)
+def test_a_loop_of_which_a_round_takes_few_turns_is_no_loop_of_steps(
+    train: str, rounds: int, lines: tuple[int, int]
+) -> None:
+    """Four rounds of the outer loop. Another inner one, of lines 15 to 17, takes less
+    of the samples.
+    """
+    loops = [
+        {"lines": [10, 20], "median_ms": 120.0, "rounds": 4},
+        {"lines": [15, 17], "median_ms": 1.0, "rounds": 40},
+        {"lines": [11, 13], "median_ms": 120.0 / rounds, "rounds": rounds},
+    ]
+    counted = {"file": train, "function": "main", "loops": loops}
+    at = [12] * 20 + [16] * 10 + [19] * 5
+
+    loop = loop_of([main_at(train, line) for line in at], counted).loop
+
+    assert loop is not None
+    assert loop.lines == lines
+
+
+def test_without_samples_the_outermost_counted_loop_is_that_of_the_steps(
+    train: str,
+) -> None:
+    loops = [
+        {"lines": [10, 20], "median_ms": 120.0, "rounds": 4},
+        {"lines": [11, 13], "median_ms": 1.2, "rounds": 400},
+    ]
+    counted = {"file": train, "function": "main", "loops": loops}
+
+    loop = loop_of([], counted).loop
+
+    assert loop is not None
+    assert (loop.lines, loop.median_ms) == ((10, 20), 120.0)
 
 
 def sampled_by_turns(train: str, *lengths: tuple[int, int]) -> Samples:

@@ -14,6 +14,7 @@ from support.places import FIXTURES
 
 import tfadvisor
 from tfadvisor.advice.evidence import Correction
+from tfadvisor.causes import ProgramSource
 from tfadvisor.causes.account import (
     STEPS,
     BeforeSteps,
@@ -29,6 +30,7 @@ from tfadvisor.report.assembly.sampled import (
     not_sampled,
     sampled,
     traced_of,
+    with_lines,
 )
 from tfadvisor.report.model import ActivityTime, ClassTime, Place
 from tfadvisor.units import percent
@@ -180,3 +182,23 @@ def test_a_report_beside_samples_takes_and_saves_less(tmp_path: Path) -> None:
     assert found.saves < alone.saves / 2
     assert f"up to {percent(found.saves)}." in report.verdict.summary
     assert "log_metrics (program.py) takes 89%" in report.capture[0].note
+
+
+def test_statements_show_their_line_where_the_source_is_there(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("\n" * 6 + "loss = step(batch)\n")
+    account = steps_in(main=10)
+    (steps,) = account.parts
+    statement = RunShare(
+        "main", "other", 1.0, 0.1, 10, (RunPlace("train.py", 7, "main"),)
+    )
+    lost = RunShare("main", "other", 1.0, 0.1, 10, (RunPlace("train.py", 8, "main"),))
+    account = replace(account, parts=(replace(steps, statements=(statement, lost)),))
+
+    shown = with_lines(account, ProgramSource(tmp_path)).parts[0]
+
+    assert [share.places[0].text for share in shown.statements] == [
+        "loss = step(batch)",
+        "",
+    ]
+    assert shown.parts[0].places[0].text == "loss = step(batch)"
+    assert with_lines(account, None) is account

@@ -348,3 +348,13 @@ def test_kernels_that_repeat_inside_one_call_are_its_layers(
             )
 
     assert lengths_us(builder.timeline().steps) == lengths
+
+
+def test_variables_made_one_after_the_other_are_no_steps() -> None:
+    """Thirty, each 8 ms after the one before, as when a model is built."""
+    builder = trace()
+    for number in range(30):
+        begin = 8_000 * number
+        builder.call("EagerLocalExecute: VarHandleOp", begin, begin + 1_000)
+
+    assert builder.timeline().steps.source is StepSource.WHOLE_TRACE

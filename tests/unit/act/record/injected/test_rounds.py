@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.act.record.injected.tfadvisor_hook.rounds import _is_called_again
+from tfadvisor.act.record.injected.tfadvisor_hook.rounds import (
+    _is_called_again,
+    _loops,
+)
 
 WRAPPER = """
 def wrapper(*args):
@@ -19,15 +22,32 @@ INSTALLED = "/venv/lib/python3.12/site-packages/jax/_src/profiler.py"
 
 @pytest.mark.parametrize(
     ("file", "first", "called_again"),
-    [(INSTALLED, 30, True), (INSTALLED, 14, False), ("/home/me/train.py", 30, False)],
-    ids=["a wrapper", "a loop that begins now and then", "the program's own"],
+    [(INSTALLED, 2, True), (INSTALLED, 1, False), ("/home/me/train.py", 30, False)],
+    ids=["a wrapper", "a loop that began meanwhile", "the program's own"],
 )
-def test_a_library_function_whose_first_line_comes_as_often_is_called_anew(
+def test_a_library_function_whose_first_line_comes_again_is_called_anew(
     file: str, first: int, called_again: bool
 ) -> None:
-    """Line 3 came so often, lines 4 and 6 thirty times."""
+    """Line 3 came so often, lines 4 and 6 thirty times, as of what is written for each
+    of many in one expression."""
     module = compile(WRAPPER, file, "exec")
     (code,) = [one for one in module.co_consts if hasattr(one, "co_lines")]
     lines = {3: [0.1] * first, 4: [0.1] * 30, 6: [0.1] * 30}
 
     assert _is_called_again(code, lines) is called_again
+
+
+def test_loops_in_loops_differ_in_how_often_their_lines_come() -> None:
+    """Four epochs of 120 ms, in each 20 batches that take 5 ms each (lines 11 and 12,
+    of which 13 comes for each second one), and 20 ms of something else.
+    """
+    epochs = [0.12 * number for number in range(4)]
+    batches = [at + 0.005 * batch for at in epochs for batch in range(20)]
+    again = {10: epochs, 11: batches, 12: batches, 13: batches[::2], 15: epochs}
+
+    outer, inner = _loops(again)
+
+    assert (outer["lines"], outer["rounds"]) == ([10, 15], 4)
+    assert outer["median_ms"] == pytest.approx(120.0)
+    assert (inner["lines"], inner["rounds"]) == ([11, 13], 80)
+    assert inner["median_ms"] == pytest.approx(5.0)

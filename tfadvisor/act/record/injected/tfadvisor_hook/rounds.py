@@ -35,6 +35,9 @@ _GENERATOR = 0x20 | 0x80 | 0x200
 _COVERS = 0.5
 """Of the time for which it was counted: a line that came no more after less is in no
 loop that lasts."""
+_OF_ONE_LOOP = 2
+"""Times as often as another one a line of the same loop may come: in one form of two.
+"""
 _LINE = re.compile(r'<code object (.+) at 0x\w+, file "(.*)", line (\d+)> (\d+)')
 
 
@@ -109,15 +112,14 @@ class RoundCounter:
         for code in functions:
             lines = times.get(_known_by(code), {})
             again = {line: at for line, at in lines.items() if self._lasts(at)}
-            if again and not _is_called_again(code, again):
+            if again and not _is_called_again(code, lines):
                 rounds = again[_usual(again)]
                 self._code, self._median_seconds = ref(code), _between(rounds)
                 return {
                     "file": code.co_filename,
                     "function": code.co_name,
-                    "lines": [min(again), max(again)],
-                    "median_ms": self._median_seconds * 1e3,
                     "rounds": len(rounds),
+                    "loops": _loops(again),
                 }
         return None
 
@@ -134,16 +136,37 @@ class RoundCounter:
         return before_s + (letter - before) / (until - before) * (after_s - before_s)
 
 
-def _is_called_again(code: CodeType, again: dict[int, list[float]]) -> bool:
+def _is_called_again(code: CodeType, times: dict[int, list[float]]) -> bool:
     """Whether a library's function goes round because it is called again and again, as
-    what it wraps around each call: its first line comes as often as the others.
+    what it wraps around each call: its first line comes more than once.
     """
     if is_own(code.co_filename):
         return False
     lines = [line for _, _, line in code.co_lines() if line is not None]
     body = [line for line in lines if line > code.co_firstlineno]
-    first = min(body, default=0)
-    return 2 * len(again.get(first, ())) >= len(again[_usual(again)])
+    return len(times.get(min(body, default=0), ())) > 1
+
+
+def _loops(again: dict[int, list[float]]) -> list[dict[str, Any]]:
+    """The lines of a function by how often they come, as those of an outer loop and of
+    an inner one: the one that comes least often first.
+    """
+    found: list[list[int]] = []
+    for line in sorted(again, key=lambda line: len(again[line])):
+        if found and len(again[line]) <= _OF_ONE_LOOP * len(again[found[-1][0]]):
+            found[-1].append(line)
+        else:
+            found.append([line])
+    return [_loop({line: again[line] for line in lines}) for lines in found]
+
+
+def _loop(lines: dict[int, list[float]]) -> dict[str, Any]:
+    rounds = lines[_usual(lines)]
+    return {
+        "lines": [min(lines), max(lines)],
+        "median_ms": _between(rounds) * 1e3,
+        "rounds": len(rounds),
+    }
 
 
 def _between(at: list[float]) -> float:

@@ -1,0 +1,74 @@
+"""The statements of a loop in words."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from support.golden_reports import report_of
+from support.places import FIXTURES
+
+from tfadvisor.causes.account import (
+    STEPS,
+    WAITING,
+    BeforeSteps,
+    RunAccount,
+    RunPart,
+    RunPlace,
+    RunShare,
+)
+from tfadvisor.report.model import Report
+from tfadvisor.report.of_the_run import (
+    StatementRow,
+    statement_rows,
+    statements_note,
+)
+
+
+def statement(
+    line: int, fraction: float, what: str = "main", text: str = ""
+) -> RunShare:
+    places = (RunPlace("train.py", line, "main", text),)
+    return RunShare(
+        what, "other", fraction, fraction * 10, int(fraction * 1000), places
+    )
+
+
+def reported(*statements: RunShare, trace: str = "jax-healthy") -> Report:
+    """Of a run of 10 s, of which 0.9 is steps."""
+    steps = RunPart(STEPS, STEPS, 0.9, 9.0, 900, (), None, statements=statements)
+    before = BeforeSteps(0.0, ())
+    account = RunAccount(10.0, "first step", 0.9, (steps,), 900, 0.0, before)
+    return replace(report_of(FIXTURES / trace), run_account=account)
+
+
+def test_lines_that_take_a_twentieth_of_the_steps_are_shown() -> None:
+    """0.05 of 0.9 are 0.045."""
+    report = reported(
+        statement(12, 0.6, text="loss = step(batch)"),
+        statement(14, 0.2, WAITING, "print(float(loss))"),
+        statement(13, 0.05),
+        statement(15, 0.04),
+    )
+
+    assert statement_rows(report) == [
+        StatementRow("60%", "train.py:12", "loss = step(batch)", ""),
+        StatementRow("20%", "train.py:14", "print(float(loss))", WAITING),
+        StatementRow("5.0%", "train.py:13", "", ""),
+    ]
+
+
+def test_one_line_that_takes_all_is_not_repeated() -> None:
+    assert statement_rows(reported(statement(12, 0.88), statement(13, 0.02))) == []
+
+
+def test_a_plain_trace_knows_no_statements() -> None:
+    assert statement_rows(report_of(FIXTURES / "jax-healthy")) == []
+
+
+@pytest.mark.parametrize(
+    ("trace", "waits"), [("jax-healthy", True), ("tf-healthy-loop", False)]
+)
+def test_where_calls_return_before_the_devices_are_done_a_line_may_only_wait(
+    trace: str, waits: bool
+) -> None:
+    assert ("may wait" in statements_note(reported(trace=trace))) is waits
