@@ -16,7 +16,6 @@ from tfadvisor.advice.findings import CaptureNote, Finding, Tried, Verdict
 from tfadvisor.advice.judging.judge_rules import Fired, run_rules
 from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.advice.measured import Measured
-from tfadvisor.causes import NoAccount, ProgramSource, RunAccount, account_of
 from tfadvisor.errors import TraceError
 from tfadvisor.files import replace_file
 from tfadvisor.metrics import Metrics, Settings, measure
@@ -52,6 +51,7 @@ from tfadvisor.trace.samples import Samples, read_samples
 from tfadvisor.units import duration
 
 if TYPE_CHECKING:
+    from tfadvisor.causes import ProgramSource, RunAccount
     from tfadvisor.report import PageData
     from tfadvisor.timeline import HostTimeline
     from tfadvisor.trace.columns import HostTrace
@@ -104,6 +104,8 @@ class Options(msgspec.Struct, frozen=True):
             noted = tuple(file for file in noted if file.lies_in(self.within))
         if self.source is None and not noted:
             return None
+        from tfadvisor.causes import ProgramSource  # few analyses read a program
+
         return ProgramSource(self.source, noted)
 
 
@@ -408,6 +410,8 @@ def _account(
             "a trace alone shows its own window: epochs, evaluation and saves around "
             "it are seen by `tfadvisor run`"
         )
+    from tfadvisor.causes import NoAccount, account_of  # only beside samples
+
     try:
         return with_lines(account_of(samples, step_ms), source), ""
     except NoAccount as error:

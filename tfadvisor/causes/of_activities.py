@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import replace
 
 from tfadvisor.causes.cause import Cause, Done
-from tfadvisor.causes.program_source import ProgramSource
 from tfadvisor.timeline import Steps, StepSource
 from tfadvisor.timeline.attribution import Inside, Spent
 from tfadvisor.timeline.names.doings import Doing
@@ -18,6 +18,9 @@ from tfadvisor.timeline.run import RunSummary
 from tfadvisor.timeline.summary import HostSummary
 from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.causes.program_source import ProgramSource
 
 _EVERY, _MOST = 0.9, 0.5
 """Shares of the counted steps from which a cost lies in every one, or in most: a step

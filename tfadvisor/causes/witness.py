@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.printable import cut
 
 if TYPE_CHECKING:
+    from tfadvisor.causes.source_files import ParsedFile
     from tfadvisor.timeline.attribution import Spent
 
 _LONGEST = 100

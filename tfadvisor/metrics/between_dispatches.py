@@ -4,6 +4,8 @@ compiling.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import (
     a_device,
@@ -16,14 +18,16 @@ from tfadvisor.metrics.steady import (
     share,
     spent,
 )
-from tfadvisor.program.arguments_differ import Differing
-from tfadvisor.program.recompiled import Recompilation
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.host import Compiled, FrameShare, HostCost
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.summary import HostSummary
 from tfadvisor.units import PS_PER_MS, Unit, percent
 from tfadvisor.vocabulary import Better, TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.program.arguments_differ import Differing
+    from tfadvisor.program.recompiled import Recompilation
 
 
 def _costliest_frames(question: Question) -> list[FrameShare]:

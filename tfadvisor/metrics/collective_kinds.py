@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable
 from enum import Enum
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -32,9 +33,11 @@ from tfadvisor.tallies import added_up
 from tfadvisor.timeline.devices import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray
 from tfadvisor.timeline.names.collective_events import CollectiveKind
-from tfadvisor.timeline.summary import ProgramPatterns
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.timeline.summary import ProgramPatterns
 
 _IN_A_LOOP = 2
 _OFFLOADED = re.compile(r"\b(?:async|call)-(?:start|done)\b")

@@ -5,6 +5,7 @@ whatever it does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,11 +18,13 @@ from tfadvisor.metrics.rates import Rates, rates_of
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import counted_hosts
 from tfadvisor.printable import short_kernel
-from tfadvisor.timeline import InProgram
 from tfadvisor.timeline.names.kernels import Precision, precision_of_type
 from tfadvisor.timeline.summary import TINY_PS, HotOp
 from tfadvisor.units import PS_PER_S, Unit, rate
 from tfadvisor.vocabulary import Better
+
+if TYPE_CHECKING:
+    from tfadvisor.timeline import InProgram
 
 _LARGE = 0.1
 """An op that takes a smaller share of the step is not worth a word; TensorFlow's guide

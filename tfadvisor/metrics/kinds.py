@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import a_device, accelerators, counted_hosts, gpus, share
-from tfadvisor.timeline import InProgram
 from tfadvisor.timeline.names.device_events import instruction_name
 from tfadvisor.timeline.names.host_events import op_type
 from tfadvisor.timeline.names.kernels import kernel_kind
@@ -20,6 +19,7 @@ from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
 if TYPE_CHECKING:
+    from tfadvisor.timeline import InProgram
     from tfadvisor.timeline.summary import ProgramPatterns
 
 

@@ -16,7 +16,6 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, onc
 from tfadvisor.metrics.steady import a_device, counted_hosts, gpus, share
 from tfadvisor.printable import short_kernel
 from tfadvisor.tallies import listed
-from tfadvisor.timeline import InProgram
 from tfadvisor.timeline.devices import vendor
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.op_path import (
@@ -35,6 +34,8 @@ from tfadvisor.vocabulary import Better, TimeClass
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from tfadvisor.timeline import InProgram
 
 _MOST = 4_000
 """Ops of a device that are counted one by one; the others, the shortest, count as of no

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from enum import Enum
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -16,14 +17,20 @@ from tfadvisor.metrics.rates import Rates, known_rates
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric, once
 from tfadvisor.metrics.steady import a_device, class_shares, counted_hosts
 from tfadvisor.tallies import added_up
-from tfadvisor.timeline import InProgram
 from tfadvisor.timeline.attribution import Spent
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import kernel_kind
 from tfadvisor.timeline.run import RunSummary
-from tfadvisor.timeline.summary import HostSummary, HotOp, ProgramProducts
+from tfadvisor.timeline.summary import (
+    HostSummary,
+    HotOp,
+)
 from tfadvisor.units import PS_PER_S, Unit
 from tfadvisor.vocabulary import Better, TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.timeline import InProgram
+    from tfadvisor.timeline.summary import ProgramProducts
 
 _ENOUGH_KNOWN = 0.5
 """Of the compute time, what the answer must rest on at least."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tfadvisor.metrics.layers import (
     ComputedOp,
@@ -13,11 +14,13 @@ from tfadvisor.metrics.layers import (
 )
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import counted_hosts
-from tfadvisor.program.looked_up import LookedUpTable
-from tfadvisor.timeline import InProgram
 from tfadvisor.timeline.names.op_path import is_optimizer, without_numbers
 from tfadvisor.units import Unit, count
 from tfadvisor.vocabulary import Better
+
+if TYPE_CHECKING:
+    from tfadvisor.program.looked_up import LookedUpTable
+    from tfadvisor.timeline import InProgram
 
 _FOLDERS = ("/optax/", "/keras/src/optimizers/", "/flax/training/train_state.py")
 """Parts of the paths of files that hold nothing but optimizers."""

@@ -9,15 +9,17 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
-from typing import TypeVar, overload
+from typing import TYPE_CHECKING, TypeVar, overload
 
 import msgspec
 
-from tfadvisor.causes import ProgramSource
 from tfadvisor.timeline.attribution import largest_places
 from tfadvisor.timeline.run import RunSummary
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter, TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.causes import ProgramSource
 
 
 class MetricAbsent(Exception):

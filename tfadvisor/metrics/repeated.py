@@ -5,16 +5,19 @@ loss or the metrics for a log, by a pass of their own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from tfadvisor.metrics.kinds import known_ops, of_step_time
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.program import Frame, SourceLocation
 from tfadvisor.timeline.names.program_calls import function_of_module
 from tfadvisor.timeline.summary import HotOp, HotOps
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
+
+if TYPE_CHECKING:
+    from tfadvisor.program import Frame, SourceLocation
 
 _ALIKE = 0.9
 """Of a program's time, in lines of another: a public program that computes its loss

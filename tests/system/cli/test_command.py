@@ -41,6 +41,24 @@ def test_a_report_goes_to_stdout_and_exits_with_0() -> None:
     assert done.stderr == ""
 
 
+def test_a_trace_without_programs_loads_little_that_reads_them() -> None:
+    """Neither programs, nor samples, nor source files lie in it or beside it."""
+    code = (
+        "import sys; from tfadvisor.cli.main import guarded_main; "
+        f"guarded_main(['analyze', {str(FIXTURES / 'tf-tiny-ops')!r}, '--format', "
+        "'json']); "
+        "readers = ('tfadvisor.program.', 'tfadvisor.causes.of_samples', "
+        "'tfadvisor.causes.program_source'); "
+        "sys.stderr.write(str([n for n in sys.modules if n.startswith(readers)]))"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert done.stderr == "['tfadvisor.program.modules_of_trace']"
+
+
 def test_json_is_all_there_is_on_stdout() -> None:
     done = tfadvisor("analyze", SLOW, "--format", "json")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -18,14 +19,13 @@ from tfadvisor.advice.outside import of_the_run
 from tfadvisor.advice.ranking import Ranking, ranked
 from tfadvisor.advice.savings import calibration
 from tfadvisor.arrays import median, percentile
-from tfadvisor.causes import ProgramSource
 from tfadvisor.metrics import MetricAbsent, Metrics, class_shares, periods_ms
 from tfadvisor.metrics.layers import compute_parts
-from tfadvisor.report.assembly.annotated import annotated, on_files
 from tfadvisor.report.assembly.attribution import attribution
 from tfadvisor.report.assembly.report_tables import machine_infos, run_ops
 from tfadvisor.report.assembly.speed_of_light import speed_of_light
 from tfadvisor.report.model import (
+    AnnotatedFile,
     ClassTime,
     DeviceInfo,
     MetricValue,
@@ -47,6 +47,9 @@ from tfadvisor.units import PS_PER_MS, percent
 from tfadvisor.version import VERSION
 from tfadvisor.vocabulary import TimeClass
 
+if TYPE_CHECKING:
+    from tfadvisor.causes import ProgramSource
+
 _WORTH_A_LOOK = 0.2
 """From this share of step time on, one line or layer is where to look first."""
 
@@ -67,7 +70,7 @@ def assemble(
     light, no_light = speed_of_light(run, attributed)
     cause = cause_of(breakdown, metrics, _unseen(attributed))
     ranking = ranked(fired, metrics, calibration(), evidence, cause)
-    files = () if source is None else annotated(run, source)
+    files, about_files = _files(run, source)
     return Report(
         tool=Tool("tfadvisor", VERSION),
         run=_run_info(run),
@@ -90,7 +93,7 @@ def assemble(
         capture=(
             *_about_the_capture(ranking.findings),
             *ranking.notes,
-            *on_files(files, source),
+            *about_files,
         ),
         broken=_broken(catalogue, ranking, metrics),
         passed=tuple(_passed(fired)),
@@ -105,6 +108,19 @@ def assemble(
         run_account=evidence.account,
         run_account_absent=evidence.account_absent or None,
     )
+
+
+def _files(
+    run: RunSummary, source: ProgramSource | None
+) -> tuple[tuple[AnnotatedFile, ...], tuple[CaptureNote, ...]]:
+    """The program's lines with what they cost, and notes about its files."""
+    if source is None:
+        return (), ()
+    # few analyses read a program
+    from tfadvisor.report.assembly.annotated import annotated, on_files
+
+    files = annotated(run, source)
+    return files, tuple(on_files(files, source))
 
 
 def _verdict(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -13,7 +13,6 @@ from tfadvisor.metrics import device_steps
 from tfadvisor.metrics.layers import known_by_hlo
 from tfadvisor.metrics.precision import product_kind, rounds_to_tf32
 from tfadvisor.report.model import GpuInfo, MachineInfo, Op
-from tfadvisor.timeline import InProgram
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import Precision, kernel_kind, precision_of_type
 from tfadvisor.timeline.names.op_path import op_name
@@ -22,6 +21,9 @@ from tfadvisor.timeline.summary import DeviceSummary, OpTable
 from tfadvisor.trace.counters import Counted, MachineGpu
 from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import DeviceKind
+
+if TYPE_CHECKING:
+    from tfadvisor.timeline import InProgram
 
 _MOST, _READ = 300, 4
 """Rows of the table; so many times as many are read of each device, as rows of one op

@@ -13,7 +13,6 @@ import numpy as np
 from tfadvisor.arrays import distinct, is_in
 from tfadvisor.errors import TraceError
 from tfadvisor.program import Modules
-from tfadvisor.program.arguments_differ import Differing, differing
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Intervals, intersection
 from tfadvisor.timeline.names import stats
@@ -39,6 +38,7 @@ from tfadvisor.timeline.timeline_parts import Steps
 from tfadvisor.trace.columns import HostTrace
 
 if TYPE_CHECKING:
+    from tfadvisor.program.arguments_differ import Differing
     from tfadvisor.program.recompiled import Recompilation
 
 _MOST_PROGRAMS = 6
@@ -128,7 +128,9 @@ def _why(call: str, programs: Modules) -> tuple[Differing | None, Recompilation 
     keys.sort(key=lambda key: key.program_id)
     if len(keys) < 2:
         return None, None
-    from tfadvisor.program.recompiled import why_compiled  # few runs recompile
+    # few runs recompile
+    from tfadvisor.program.arguments_differ import differing
+    from tfadvisor.program.recompiled import why_compiled
 
     try:
         opened = [programs.open(key) for key in keys[:_MOST_PROGRAMS]]
@@ -142,9 +144,11 @@ def _by_frames(
     why: Recompilation | None, threads: Threads, steps: Steps
 ) -> Recompilation | None:
     """What frames say of a program that was made again without a change."""
+    if why is None:
+        return None
     from tfadvisor.program import recompiled  # few runs recompile
 
-    if why is None or why.cause != recompiled.SAME:
+    if why.cause != recompiled.SAME:
         return why
     seen = ((clears_caches, recompiled.FORGOTTEN), (makes_jitted, recompiled.MADE_ANEW))
     for holds, reason in seen:
