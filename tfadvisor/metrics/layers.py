@@ -205,6 +205,7 @@ def name_with_place(run: RunSummary, key: OpKey) -> str:
     return f"{one.name} ({one.line})" if one.line else one.name
 
 
+@once
 def known_by_hlo(run: RunSummary) -> Mapping[tuple[str, str], InProgram]:
     """What the HLO says, by (op, else kernel; module) of the device that each host's
     HLO is looked up for.

@@ -19,6 +19,7 @@ from tfadvisor.timeline.names.program_calls import (
     module_of_call,
     without_marks,
 )
+from tfadvisor.timeline.run import RunSummary
 from tfadvisor.timeline.summary import HostSummary, OpTable
 from tfadvisor.units import Unit, percent
 from tfadvisor.vocabulary import Better, TimeClass
@@ -66,11 +67,16 @@ def _one_op_modules(host: HostSummary) -> frozenset[str]:
 
 
 @once
+def _hosts(run: RunSummary) -> list[tuple[HostSummary, frozenset[str]]]:
+    """The counted hosts, each with its modules of one op."""
+    return [(host, _one_op_modules(host)) for host in counted_hosts(run)]
+
+
+@once
 def _ops(question: Question) -> Mapping[str, int]:
     """How often the counted steps dispatch each op on its own, the commonest first."""
     found: dict[str, int] = {}
-    for host in counted_hosts(question.run):
-        small = _one_op_modules(host)
+    for host, small in _hosts(question.run):
         for name, many in host.evidence.calls.by_name.items():
             module = module_of_call(name)
             if is_single_op(name):
@@ -119,9 +125,9 @@ def compiled_step(question: Question) -> str:
     """
     time = added_up(
         part
-        for host in counted_hosts(question.run)
+        for host, small in _hosts(question.run)
         for device in host.devices
-        for part in _time_of_functions(device.ops, _one_op_modules(host))
+        for part in _time_of_functions(device.ops, small)
     )
     most = max(time, key=lambda function: time[function], default="")
     if not most or time[most] < _MOST * sum(time.values()):
@@ -147,13 +153,12 @@ def _time_of_functions(
 @once
 def _calls(question: Question) -> tuple[_Call, ...]:
     """The costliest first. Needs Python frames."""
-    hosts = counted_hosts(question.run)
-    whole = sum(part.ps for host in hosts for part in host.evidence.spent)
+    hosts = _hosts(question.run)
+    whole = sum(part.ps for host, _ in hosts for part in host.evidence.spent)
     time: dict[tuple[str, int, str, str], int] = {}
     modules: dict[tuple[str, int, str, str], Counter[str]] = {}
     lines: dict[str, tuple[tuple[str, int], ...]] = {}
-    for host in hosts:
-        small = _one_op_modules(host)
+    for host, small in hosts:
         if host.program is not None:
             lines.update(host.program.one_op_lines)
         for part in host.evidence.spent:

@@ -4,11 +4,13 @@ rules ask before they name a cure.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from tfadvisor.causes import Cause, Done, causes_of
 from tfadvisor.metrics.between_dispatches import host_frame
-from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import class_shares, counted_hosts
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.attribution import Spent
@@ -35,16 +37,18 @@ class _Activity(msgspec.Struct, frozen=True):
     ps: int
 
 
-def _spent_on(question: Question, kind: TimeClass) -> dict[str, list[Spent]]:
-    """The activities of a class."""
-    found: dict[str, list[Spent]] = {}
+@once
+def _spent(question: Question) -> Mapping[TimeClass, Mapping[str, list[Spent]]]:
+    """The activities of each class."""
+    found: dict[TimeClass, dict[str, list[Spent]]] = {kind: {} for kind in TimeClass}
     for host in counted_hosts(question.run):
         for one in host.evidence.spent:
-            if one.kind is kind and one.activity:
-                found.setdefault(one.activity, []).append(one)
+            if one.activity:
+                found[one.kind].setdefault(one.activity, []).append(one)
     return found
 
 
+@once
 def _activities(question: Question) -> list[_Activity]:
     """Those of which something inside tells what they are spent on, the longest
     first.
@@ -52,7 +56,7 @@ def _activities(question: Question) -> list[_Activity]:
     causes = causes_of(question.run)
     found: list[_Activity] = []
     for kind in _OF_HOST:
-        for name, parts in _spent_on(question, kind).items():
+        for name, parts in _spent(question)[kind].items():
             done = _mostly(causes.get((kind, name)))
             if done is not None:
                 ps = sum(part.ps for part in parts)
@@ -94,7 +98,7 @@ def _largest(question: Question, kind: TimeClass) -> str:
             return named
     time = {
         name: sum(part.ps for part in parts)
-        for name, parts in _spent_on(question, kind).items()
+        for name, parts in _spent(question)[kind].items()
     }
     if not time:
         raise MetricAbsent(f"no step spends time on {kind.label}")

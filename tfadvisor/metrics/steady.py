@@ -197,8 +197,7 @@ def device_ps(run: RunSummary) -> int:
 
 def counted_ps(host: HostSummary) -> int:
     """Summed length of a host's counted steps, ps."""
-    steady = host.steps.steady()
-    return int((host.steps.ends - host.steps.starts)[steady].sum())
+    return host.steps.steady_ps
 
 
 def spent(hosts: Sequence[HostSummary], cost: HostCost) -> float:

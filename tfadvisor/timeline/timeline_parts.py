@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import blocks, constant, distinct, is_in
+from tfadvisor.arrays import blocks, constant, distinct, is_in, true_at
 from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, union
 from tfadvisor.vocabulary import WHERE_THE_DEVICE_RAN, DeviceKind
 
@@ -83,6 +83,11 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
     def steady_time(self) -> Intervals:
         """When the steps that count run."""
         return union(self.starts[self._counted], self.ends[self._counted])
+
+    @cached_property
+    def steady_ps(self) -> int:
+        """Summed length of the steps that count, ps."""
+        return int((self.ends - self.starts)[self._counted].sum())
 
     @cached_property
     def _counted(self) -> BoolArray:
@@ -200,11 +205,12 @@ def module_names(
 ) -> Callable[[int], str]:
     """What the program of each row is called, "" without one; with its id where several
     have one name: `jit_f(7)`. For columns as DeviceOps has them."""
-    of_program = np.full(len(ids), -1, np.int32)
+    several: set[int] = set()
     if len(ids) > 1:
+        of_program = np.full(len(ids), -1, np.int32)
         of_program[program[program >= 0]] = module[program >= 0]
-    found, count = np.unique(of_program[of_program >= 0], return_counts=True)
-    several = set(found[count > 1].tolist())
+        count = np.bincount(of_program[of_program >= 0])
+        several.update(true_at(count > 1).tolist())
 
     def name(row: int) -> str:
         own = names[module[row]] if module[row] >= 0 else ""
