@@ -30,11 +30,11 @@ from tfadvisor.timeline.host.xla_runs import XlaRuns
 from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import (
-    GRAPHS_OFF,
     VERSION_STATS,
     HostClass,
     framework_of,
     is_between_slices,
+    is_graphs_off,
     lost_events,
 )
 from tfadvisor.timeline.names.frames import is_frame
@@ -263,8 +263,8 @@ def capture_of(
         events=recorded_events(threads, steps),
         fragment=_no_steps(threads, steps, devices),
         workload=workload_of(called_functions(threads)),
-        between_slices=any(map(is_between_slices, trace.names.name)),
-        graphs_off=any(name.startswith(GRAPHS_OFF) for name in threads.names),
+        between_slices=bool(threads.wanted_rows(is_between_slices).any()),
+        graphs_off=bool(threads.wanted_rows(is_graphs_off).any()),
     )
 
 

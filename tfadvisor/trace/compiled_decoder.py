@@ -8,6 +8,7 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import lru_cache
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -326,10 +327,18 @@ def _names(raw: list[_RawPlane]) -> tuple[Names, _Ranges, list[int]]:
     table = Names(
         plane=np.repeat(plane_of, list(map(len, ids))),
         id=np.concatenate(ids),
-        name=tuple(names),
-        display_name=tuple(display),
+        name=_same(tuple(names)),
+        display_name=_same(tuple(display)),
     )
     return table, _Ranges(np.concatenate(bounds), np.concatenate(first)), base
+
+
+@lru_cache(maxsize=4)
+def _same(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The very table of an earlier host of the run, where that has the same names: what
+    is known of them is found without looking at each.
+    """
+    return names
 
 
 def _plane_key(

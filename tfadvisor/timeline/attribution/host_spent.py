@@ -451,7 +451,7 @@ def _in_words(
         0,
     )
     largest = np.argsort(-total, kind="stable")[:_MOST]
-    entries = _said_of(kind, chains, threads, names, chain[last[largest]])
+    entries = _spent_of(kind, chains, names, chain[last[largest]])
     for entry, ps in zip(entries, total[largest].tolist(), strict=True):
         yield replace(entry, ps=ps)
 
@@ -463,40 +463,50 @@ def _activities_of(
     names: NameKinds,
     chosen: npt.NDArray[np.int32],
 ) -> Iterator[str]:
-    for entry in _said_of(kind, chains, threads, names, chosen):
+    for entry in _spent_of(kind, chains, names, chosen):
         yield entry.activity
 
 
-def _said_of(
+def _spent_of(
     kind: TimeClass,
     chains: Chains,
-    threads: Threads,
     names: NameKinds,
     chosen: npt.NDArray[np.int32],
 ) -> Iterator[Spent]:
     """What the chosen chains and gaps of a thread are said to be, without their
     time.
     """
-    with_frames = bool(names.frames.any())
     columns = [getattr(chains, name)[chosen].tolist() for name in CHAIN_NAMES]
     rows = zip(*columns, strict=True)
     waits = _is_any(chains.kind[chosen], _WAITING).tolist()
     feeds = chains.feeds[chosen].tolist()
     for chain, waiting, feeding in zip(rows, waits, feeds, strict=True):
-        texts = [threads.names[row] if row >= 0 else "" for row in chain]
-        named = NamedChain(
-            kind=kind,
-            waits=waiting,
-            feeds=feeding,
-            functions=names.functions,
-            runs_functions=names.runs_functions,
-            **dict(zip(CHAIN_NAMES, texts, strict=True)),
-        )
-        gap = chain[0] < 0
-        yield _unnamed(named, with_frames=with_frames) if gap else _named(named)
+        yield _described(kind, names, chain, waiting, feeding)
 
 
 @lru_cache(maxsize=1 << 12)  # the hosts of a run do the same
+def _described(
+    kind: TimeClass,
+    names: NameKinds,
+    chain: tuple[int, ...],
+    waits: bool,
+    feeds: bool,
+) -> Spent:
+    """chain: a row of each of CHAIN_NAMES, -1 for none."""
+    texts = [names.names[row] if row >= 0 else "" for row in chain]
+    named = NamedChain(
+        kind=kind,
+        waits=waits,
+        feeds=feeds,
+        functions=names.functions,
+        runs_functions=names.runs_functions,
+        **dict(zip(CHAIN_NAMES, texts, strict=True)),
+    )
+    if chain[0] < 0:
+        return _unnamed(named, with_frames=bool(names.frames.any()))
+    return _named(named)
+
+
 def _named(chain: NamedChain) -> Spent:
     file, line, _ = frame_place(chain.user) or ("", 0, "")
     said = named_activity(chain)

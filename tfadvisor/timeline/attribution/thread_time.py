@@ -49,11 +49,12 @@ they lie in.
 """
 
 
-class NameKinds(msgspec.Struct, frozen=True):
+class NameKinds(msgspec.Struct, frozen=True, eq=False):
     """What each distinct name of a host's events says, worked out once: shape
-    (names,).
+    (names,). Hosts with the same names share one.
     """
 
+    names: tuple[str, ...]
     users: BoolArray
     """A function of the user's program."""
     silent: BoolArray
@@ -106,6 +107,7 @@ def _name_kinds(names: tuple[str, ...], borne: bytes) -> NameKinds:
     """borne: of Threads."""
     count = len(names)
     kinds = NameKinds(
+        names=names,
         users=np.zeros(count, np.bool_),
         silent=np.zeros(count, np.bool_),
         telling=np.zeros(count, np.bool_),

@@ -27,10 +27,9 @@ from tfadvisor.timeline.intervals import (
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import traces_jax
+from tfadvisor.timeline.names.host_activities import called_name
 from tfadvisor.timeline.names.host_events import (
     blocks_in_eager_call,
-    called_function,
-    calls_function,
     is_eager_function,
     is_kernel_of_one_op,
     is_single_op,
@@ -39,7 +38,6 @@ from tfadvisor.timeline.names.host_events import (
 from tfadvisor.timeline.names.program_calls import (
     executes,
     is_jitted,
-    jitted_function,
     module_of_call,
     names_what_it_dispatches,
     runs_program,
@@ -437,11 +435,17 @@ def ops_run_eagerly(threads: Threads) -> Int64Array:
     return _joined(found)
 
 
-def called_functions(threads: Threads) -> set[str]:
+def called_functions(threads: Threads) -> frozenset[str]:
     """The compiled functions that Python calls, by name."""
-    names = [threads.names[row] for row in true_at(threads.borne).tolist()]
-    jitted = {function for name in names if (function := jitted_function(name))}
-    return jitted | {called_function(name) for name in names if calls_function(name)}
+    return _called_functions(threads.names, threads.borne.tobytes())
+
+
+@lru_cache(maxsize=4)  # the hosts of a run mostly have the same names
+def _called_functions(names: tuple[str, ...], borne: bytes) -> frozenset[str]:
+    """borne: of Threads."""
+    rows = true_at(np.frombuffer(borne, np.bool_)).tolist()
+    called = {called_name(names[row]) for row in rows}
+    return frozenset(function for function in called if function)
 
 
 class EagerRuns(NamedTuple):

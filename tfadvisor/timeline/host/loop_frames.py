@@ -125,7 +125,7 @@ def loop_frames(
     thread = threads.threads[steps.thread]
     begun = threads.start[dispatches(threads, thread)]
     called = _inside_steps(
-        threads.names,
+        threads,
         parent,
         start,
         end,
@@ -178,7 +178,7 @@ def loop_frames(
 
 
 def _inside_steps(
-    names: tuple[str, ...],
+    threads: Threads,
     parent: Int64Array,
     start: Int64Array,
     end: Int64Array,
@@ -197,7 +197,8 @@ def _inside_steps(
     a library's calls that dispatch: a function that adds arrays one by one is not named
     for JAX's own frames. begun: when each dispatch begins, ps, ascending.
     """
-    users = np.array([is_users_frame(name) for name in names], np.bool_)
+    names = threads.names
+    users = threads.wanted_rows(is_users_frame)
     beside = users[row] | ~_any_begins_in(begun, start, end)
     while len(called):
         for used in distinct(row[called]).tolist():

@@ -5,8 +5,8 @@ and lines.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from enum import IntEnum
+from functools import lru_cache
 
 from tfadvisor.patterns import pattern
 from tfadvisor.timeline.names import stats
@@ -107,17 +107,20 @@ _JAX = pattern(
 VERSION_STATS = {"jax": stats.JAX_VERSION}
 """Framework -> the stat of a plane that gives its version."""
 UNKNOWN = "unknown"
-GRAPHS_OFF = "WARNING: CommandBuffer disabled when profiling"
-"""How an event begins by which XLA says that it runs command buffers, which are CUDA
-graphs, kernel by kernel meanwhile.
-"""
 
 
-def framework_of(events: Iterable[str], modules: Iterable[str]) -> str:
+def is_graphs_off(name: str) -> bool:
+    """Whether XLA says by this event that it runs command buffers, which are CUDA
+    graphs, kernel by kernel meanwhile.
+    """
+    return name.startswith("WARNING: CommandBuffer disabled when profiling")
+
+
+@lru_cache(maxsize=4)  # the hosts of a run mostly have the same names
+def framework_of(names: tuple[str, ...], modules: tuple[str, ...]) -> str:
     """tensorflow, jax, pytorch-xla or unknown, by the names of events, else by those of
     XLA modules.
     """
-    names = tuple(events)
     for framework, written in (
         ("pytorch-xla", _TORCH),
         ("tensorflow", _TENSORFLOW),
