@@ -228,23 +228,41 @@ def covered_before(const int64_t[::1] starts, const int64_t[::1] ends, const int
 
 
 def within(const int64_t[::1] starts, const int64_t[::1] ends, const int64_t[::1] lo, const int64_t[::1] hi):
-    """How much of a set lies in each window lo <= t < hi."""
-    cdef Py_ssize_t n = starts.shape[0], m = lo.shape[0], i, j = 0, k
-    cdef int64_t length
+    """How much of a set lies in each window lo <= t < hi. Windows that ascend need one pass, others a running total
+    besides."""
+    cdef Py_ssize_t n = starts.shape[0], m = lo.shape[0], i, j = 0, k = 0
+    cdef int64_t length = 0
+    cdef bint ascending = True
     out = np.empty(m, np.int64)
     cdef int64_t[::1] found = out
-    cdef int64_t[::1] before = totals_of(starts, ends)
+    cdef int64_t[::1] before
+    with nogil:
+        for i in range(m):
+            if i and (lo[i] < lo[i - 1] or hi[i] < hi[i - 1]):
+                ascending = False
+                break
+            while j < n and starts[j] <= lo[i]:
+                length -= ends[j] - starts[j]
+                j += 1
+            while k < n and starts[k] <= hi[i]:
+                length += ends[k] - starts[k]
+                k += 1
+            found[i] = length + cut_off(ends, lo[i], j) - cut_off(ends, hi[i], k)
+    if ascending:
+        return out
+    before = totals_of(starts, ends)
+    j = 0
     with nogil:
         for i in range(m):
             j = upto(starts, n, lo[i], j)
             k = upto(starts, n, hi[i], j)
-            length = before[k] - before[j]
-            if j and ends[j - 1] > lo[i]:
-                length += ends[j - 1] - lo[i]
-            if k and ends[k - 1] > hi[i]:
-                length -= ends[k - 1] - hi[i]
-            found[i] = length
+            found[i] = before[k] - before[j] + cut_off(ends, lo[i], j) - cut_off(ends, hi[i], k)
     return out
+
+
+cdef inline int64_t cut_off(const int64_t[::1] ends, int64_t time, Py_ssize_t begun) noexcept nogil:
+    """What lies behind a time of the last interval that has begun by then."""
+    return ends[begun - 1] - time if begun and ends[begun - 1] > time else 0
 
 
 def reached(const int64_t[::1] times, const int64_t[::1] asked):

@@ -103,6 +103,15 @@ def union(starts: Int64Array, ends: Int64Array) -> Intervals:
     return _set(sweeps.united(np.ascontiguousarray(starts), np.ascontiguousarray(ends)))
 
 
+def union_where(starts: Int64Array, ends: Int64Array, mask: BoolArray) -> Intervals:
+    """The union of the given intervals for which the mask holds: mostly of all or none,
+    of which it makes no copies.
+    """
+    if mask.all():
+        return union(starts, ends)
+    return union(starts[mask], ends[mask]) if mask.any() else EMPTY
+
+
 def union_of(*sets: Intervals) -> Intervals:
     """The instants in any of the sets."""
     full = sorted((set_ for set_ in sets if len(set_)), key=len)

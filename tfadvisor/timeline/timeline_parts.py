@@ -15,7 +15,14 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import blocks, constant, distinct, is_in, true_at
-from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, union
+from tfadvisor.timeline.intervals import (
+    EMPTY,
+    BoolArray,
+    Int64Array,
+    Intervals,
+    union,
+    union_where,
+)
 from tfadvisor.vocabulary import WHERE_THE_DEVICE_RAN, DeviceKind
 
 if TYPE_CHECKING:
@@ -129,7 +136,8 @@ class Callers(msgspec.Struct, frozen=True):
             len(launch)
         ):  # NumPy would make eight bytes of each index first
             index = launch[part]
-            found[part] = np.where(index < 0, -1, column[index])
+            column.take(index, out=found[part], mode="wrap")
+            found[part][index < 0] = -1
         return found
 
 
@@ -191,10 +199,7 @@ class DeviceOps(msgspec.Struct, frozen=True):
 
     def covered(self, *kinds: int) -> Intervals:
         """The instants at which an event of one of the classes runs."""
-        mask = is_in(self.kind, kinds)
-        if mask.all():
-            return union(self.start, self.end)
-        return union(self.start[mask], self.end[mask])
+        return union_where(self.start, self.end, is_in(self.kind, kinds))
 
 
 def module_names(

@@ -13,6 +13,7 @@ from tfadvisor.timeline.intervals import (
     intersection,
     union,
     union_of,
+    union_where,
     within_all,
 )
 
@@ -49,6 +50,17 @@ def test_union_covers_what_any_covers(pairs) -> None:
 
     assert covered(one) == instants(pairs)
     assert one.length() == len(instants(pairs))
+    assert is_canonical(one)
+
+
+@given(spans, st.integers(0, 11))
+def test_union_of_some_of_the_intervals(pairs, first) -> None:
+    """Those from the first on: all, some or none."""
+    starts = np.array([a for a, _ in pairs], np.int64)
+    ends = np.array([b for _, b in pairs], np.int64)
+    one = union_where(starts, ends, np.arange(len(pairs)) >= first)
+
+    assert covered(one) == instants(pairs[first:])
     assert is_canonical(one)
 
 

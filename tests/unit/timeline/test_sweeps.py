@@ -100,6 +100,17 @@ def test_covered_time_of_windows(pairs, asked) -> None:
     )
 
 
+@given(spans, times, times)
+def test_time_within_windows_that_ascend(pairs, lo, hi) -> None:
+    count = min(len(lo), len(hi))
+    lo, hi = np.sort(lo[:count]), np.sort(hi[:count])
+
+    assert (
+        compiled.within(*a_set(pairs), lo, hi).tolist()
+        == sweeps_twin.within(*a_set(pairs), lo, hi).tolist()
+    )
+
+
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 9)), max_size=20))
 def test_the_wanted_event_around_each(rows) -> None:
     """Each lies in one of those before it, or in none."""

@@ -32,6 +32,7 @@ from tfadvisor.timeline.intervals import (
     intersection,
     union,
     union_of,
+    union_where,
 )
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
@@ -109,7 +110,7 @@ def host_activity(
     of = state[who]
     del state, who
     codes = (_INPUT, _COMPILE, _LAUNCH, _WAIT, _WAIT_FOR_THREADS, _IN_CALL)
-    held = {code: union(lo[of == code], hi[of == code]) for code in codes}
+    held = {code: union_where(lo, hi, of == code) for code in codes}
     del lo, hi, of
     known = union(starts, ends)
     pauses, between_ops = eager_pauses(threads, thread, steps)

@@ -119,7 +119,8 @@ class Threads(ThreadLayout, frozen=True, kw_only=True):
         if not len(rows):
             return np.zeros(0, np.bool_)
         if wanted in self.answers or len(self.names) <= _FEW_NAMES:
-            return self.wanted_rows(wanted)[rows]
+            answer = self.wanted_rows(wanted)
+            return answer[rows] if answer.any() else np.zeros(len(rows), np.bool_)
         borne = np.zeros(len(self.names), np.bool_)
         for row in used(rows, len(self.names)):
             borne[row] = wanted(self.names[row])

@@ -208,6 +208,6 @@ def _launched_not_started(device: Device) -> Intervals:
     """When work has been launched for a device and has not begun: an idle device then
     waits for its own launch.
     """
-    ops = device.ops
-    linked = (ops.launch_end >= 0) & (ops.start > ops.launch_end)
-    return union(ops.launch_end[linked], ops.start[linked])
+    start, launched = device.ops.start, device.ops.launch_end
+    linked = (launched >= 0) & (start > launched)
+    return union(launched[linked], start[linked])

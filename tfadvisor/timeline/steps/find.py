@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeGuard
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import is_in, median, true_at
+from tfadvisor.arrays import distinct, is_in, median, true_at
 from tfadvisor.errors import UsageError
 from tfadvisor.timeline.host.dispatches import driving_thread, outermost
 from tfadvisor.timeline.host.threads import Threads
@@ -272,8 +272,9 @@ def _on_busiest_stream(device: Device) -> npt.NDArray[np.bool_]:
     computes = ops.kind == DeviceClass.COMPUTE.value
     if device.kind is not DeviceKind.GPU or not computes.any():
         return np.ones(len(ops), np.bool_)
-    streams, of = np.unique(ops.stream[computes], return_inverse=True)
-    time = np.bincount(of, (ops.end - ops.start)[computes])
+    stream = ops.stream[computes]
+    streams = distinct(stream)
+    time = np.bincount(streams.searchsorted(stream), (ops.end - ops.start)[computes])
     return np.asarray(ops.stream == streams[int(time.argmax())], np.bool_)
 
 
