@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -31,6 +32,11 @@ ARGUMENT, RESULT, STEP = "argument", "result", "step"
 gives nothing that is read, or it is the step. That it does neither no source can show:
 it may change what the step reads elsewhere.
 """
+_SHOWING = frozenset(
+    "add_scalar debug format info log log_metrics report scalar set_description "
+    "set_postfix set_postfix_str warning write writerow".split()
+)
+"""Methods that show or log what they are given."""
 _MOST_SEARCHED = 200
 """Files; a program of more keeps its settings in few of them."""
 Name = str
@@ -46,6 +52,15 @@ class Tie(msgspec.Struct, frozen=True):
     """Where the loop calls it."""
     text: str
     """That line."""
+
+
+class CalledInLoop(NamedTuple):
+    """Where a loop calls a function beside a step."""
+
+    file: str
+    line: int
+    may_feed_step: bool
+    """Whether what the function gives may go into the step, through objects too."""
 
 
 class ProgramSource:
@@ -72,6 +87,19 @@ class ProgramSource:
             if found is not None:
                 tie, line = found
                 return Tie(tie, line, parsed.lines[line - 1].strip())
+        return None
+
+    def called(self, function: str, step: str) -> CalledInLoop | None:
+        """In the innermost loop that calls a function and a step by these names; None
+        where none of the program's first files has one.
+        """
+        for parsed in self.files.first(_MOST_SEARCHED):
+            for loop in _loops(parsed.tree):
+                asked = _calls_of(loop, frozenset({function}))
+                stepping = _calls_of(loop, frozenset({step}))
+                if asked and stepping:
+                    feeds = _may_feed(loop, asked, stepping)
+                    return CalledInLoop(parsed.file, asked[0].lineno, feeds)
         return None
 
     def same_arguments(self, file: str, step: str, again: str) -> bool:
@@ -150,14 +178,68 @@ def _tie_in(
     if not stepping:
         return None
 
-    is_inside = any(_holds(step, asked[0]) for step in stepping)
-    if is_inside or _made_by(loop, asked) & _names_in_arguments(stepping):
+    if _gives(loop, asked, stepping):
         return ARGUMENT, line
     results = _roots(_made_by(loop, stepping))
     own = _roots({name for call in asked for name in _names(call)})
     if _may_change(own - results, stepping) or not _is_dropped(loop, asked):
         return None
     return (RESULT, line) if own & results else None
+
+
+def _gives(loop: ast.AST, calls: list[ast.Call], steps: list[ast.Call]) -> bool:
+    """Whether a step is given what the calls give, or what is made of it."""
+    is_inside = any(_holds(step, call) for step in steps for call in calls)
+    return is_inside or bool(_made_by(loop, calls) & _names_in_arguments(steps))
+
+
+def _may_feed(
+    loop: ast.For | ast.While, calls: list[ast.Call], steps: list[ast.Call]
+) -> bool:
+    """Whether a step may get what the calls give: as an argument, or out of an object
+    that is given it, as a buffer of samples is.
+    """
+    made = _made_by(loop, calls)
+    kept = _kept_in(loop, calls, made)
+    needed = _needed(loop, steps)
+    if not needed:  # it reads what is not written here
+        return bool(kept)
+    is_inside = any(_holds(step, call) for step in steps for call in calls)
+    return is_inside or bool(_roots(made | kept) & _roots(needed))
+
+
+def _kept_in(loop: ast.AST, calls: list[ast.Call], made: set[Name]) -> set[Name]:
+    """Objects of which a method is given what the calls give or one of these values,
+    but for what shows it.
+    """
+    kept: set[Name] = set()
+    for node in ast.walk(loop):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        is_given = any(
+            _names(value) & made or any(_is_within(call, value) for call in calls)
+            for value in _values(node)
+        )
+        if is_given and node.func.attr not in _SHOWING:
+            kept |= _names(node.func.value)
+    return kept
+
+
+def _needed(loop: ast.For | ast.While, steps: list[ast.Call]) -> set[Name]:
+    """What the arguments of the steps are made of, and the object whose method a step
+    is.
+    """
+    needed = _names_in_arguments(steps)
+    for step in steps:
+        if isinstance(step.func, ast.Attribute):
+            needed |= _names(step.func.value)
+    before: set[Name] = set()
+    while needed != before:
+        before = set(needed)
+        for node in _assignments(loop):
+            if _written(node) & needed:
+                needed |= _names(node.value)
+    return needed
 
 
 def _may_change(names: set[Name], stepping: list[ast.Call]) -> bool:

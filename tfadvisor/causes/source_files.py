@@ -36,6 +36,8 @@ class ParsedFile(msgspec.Struct, frozen=True):
     """Without their ends; the first is line 1."""
     state: str
     """SAME, DIFFERS or UNKNOWN."""
+    file: str = ""
+    """Its name, without its folder."""
 
 
 class SourceFiles:
@@ -88,7 +90,7 @@ class SourceFiles:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of the program, not of this one
                 tree = ast.parse(text)
-            return ParsedFile(tree, tuple(_LINE_END.split(text)), state)
+            return ParsedFile(tree, tuple(_LINE_END.split(text)), state, file)
         except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
             return None
 

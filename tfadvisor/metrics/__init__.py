@@ -8,6 +8,7 @@ from tfadvisor.metrics import (
     collectives,  # noqa: F401
     copies,  # noqa: F401
     devices,  # noqa: F401
+    evaluated,  # noqa: F401
     far_ops,  # noqa: F401
     few_steps,  # noqa: F401
     input,  # noqa: F401

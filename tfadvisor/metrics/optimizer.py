@@ -62,8 +62,20 @@ def _updates(question: Question) -> list[tuple[ComputedOp, str]]:
     if not any(one.path or one.stack for one in found):
         raise MetricAbsent("the trace does not say where ops come from")
     hlo = known_by_hlo(question.run)
-    named = ((one, optimizer_of(one, hlo.get((one.name, one.module)))) for one in found)
-    return [(one, name) for one, name in named if name]
+    updates = []
+    for one in found:
+        known = hlo.get((one.name, one.module))
+        name = optimizer_of(one, known)
+        if name and not _convolves(known):
+            updates.append((one, name))
+    return updates
+
+
+def _convolves(known: InProgram | None) -> bool:
+    """No optimizer does: a gradient's convolution has the place of the update with
+    which XLA fuses it.
+    """
+    return known is not None and "convolution" in (known.opcode, known.effect)
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)

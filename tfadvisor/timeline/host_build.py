@@ -31,6 +31,7 @@ from tfadvisor.timeline.host.dispatches import (
     without_evaluations,
 )
 from tfadvisor.timeline.host.driver import host_activity, host_classes_of_time
+from tfadvisor.timeline.host.function_calls import function_calls
 from tfadvisor.timeline.host.host_costs import HostCost, host_calls, host_costs
 from tfadvisor.timeline.host.input_pipeline import input_pipeline, pipeline_work
 from tfadvisor.timeline.host.loop_frames import loop_frames
@@ -377,6 +378,7 @@ def _explain(
         memory=device_memory(trace, threads),
         libraries=libraries(threads.names),
         dispatched=dispatch_lines(threads, steps),
+        functions=function_calls(threads, steps),
         xla=xla_runs(threads, steps),
         outside=outside_steps(
             threads,

@@ -21,6 +21,7 @@ from tfadvisor.timeline.host.allocators import DeviceMemory
 from tfadvisor.timeline.host.compiles import Compiled, Libraries
 from tfadvisor.timeline.host.dispatch_lines import Dispatched
 from tfadvisor.timeline.host.dispatches import HostOps, called_functions
+from tfadvisor.timeline.host.function_calls import FunctionCalls
 from tfadvisor.timeline.host.host_costs import HostCalls, HostCost
 from tfadvisor.timeline.host.input_pipeline import InputPipeline
 from tfadvisor.timeline.host.loop_frames import FrameShare
@@ -89,6 +90,8 @@ class HostEvidence(msgspec.Struct, frozen=True):
     """Which libraries the program is written with, as far as names prove it."""
     dispatched: tuple[Dispatched, ...]
     """What each function of the program dispatches; empty without a Python tracer."""
+    functions: tuple[FunctionCalls, ...]
+    """The compiled functions of TensorFlow's that a step calls; empty for one alone."""
     xla: XlaRuns
     """What XLA's runtime does on the host while a program runs there."""
     outside: OutsideSteps | None

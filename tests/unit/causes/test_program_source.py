@@ -88,3 +88,47 @@ def test_a_folder_that_is_not_there_has_no_files(tmp_path: Path) -> None:
     source = ProgramSource(tmp_path / "absent")
 
     assert source.tie("train.py", "call", STEPS) is None
+
+
+def called(folder: Path, body: str) -> bool | None:
+    """Whether what call gives may go into train_step, in a loop with this body."""
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    (folder / "train.py").write_text(f"for i in range(9):\n{lines}", encoding="utf-8")
+    found = ProgramSource(folder).called("call", "train_step")
+    return None if found is None else found.may_feed_step
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "train_step()\nloss = call()\nprint('loss', loss)",
+        "state = train_step(state, x)\nloss = call(state)\nwriter.scalar('loss', loss)",
+        "state = train_step(state, x)\nloss = call(state)\nlosses.append(loss)",
+        "state = train_step(state, x)\nif call(state) < best:\n    break",
+    ],
+    ids=["printed", "logged", "kept for a plot", "compared"],
+)
+def test_what_is_shown_or_kept_elsewhere_feeds_no_step(
+    tmp_path: Path, body: str
+) -> None:
+    assert called(tmp_path, body) is False
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "action = call(obs)\nobs = env.step(action)\nstate = train_step(state, obs)",
+        "action = call(obs)\nmemory.add(action)\nx = memory.draw()\ntrain_step(x)",
+        "fake = call(noise)\nstate = train_step(state, jnp.append(real, fake))",
+        "state = train_step(state, call(x))",
+        "agent.remember(call(obs))\nagent.train_step()",
+        "buffer.append(call(obs))\ntrain_step()",
+    ],
+    ids=["by the environment", "by a memory", "made of", "given", "agent", "hidden"],
+)
+def test_what_acts_or_generates_may_feed_the_step(tmp_path: Path, body: str) -> None:
+    assert called(tmp_path, body) is True
+
+
+def test_without_a_loop_of_both_nothing_is_known(tmp_path: Path) -> None:
+    assert called(tmp_path, "train_step(x)") is None

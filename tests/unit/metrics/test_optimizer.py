@@ -45,6 +45,33 @@ def in_optax() -> Metrics:
     ).measure()
 
 
+def test_a_convolution_fused_with_the_update_is_no_optimizer() -> None:
+    """Of 100 µs 60 are a convolution whose result the update reads: XLA gives what it
+    fuses with it the place of the update.
+    """
+    conv = hlo.op(
+        3,
+        "convolution",
+        "f32[1,6,6,8]",
+        1,
+        2,
+        name="conv.3",
+        metadata=hlo.metadata("conv", frame=2),
+    )
+    program = hlo.module(
+        hlo.computation(
+            1,
+            hlo.op(1, "parameter", "f32[1,8,8,4]"),
+            hlo.op(2, "parameter", "f32[3,3,4,8]", number=1),
+            conv,
+        ),
+        extra=FRAMES,
+    )
+    metrics = gpu_steps(("conv", 60, "conv.3"), program=program).measure()
+
+    assert metrics.value("optimizer_update_fraction") == 0
+
+
 def test_a_scope_of_keras_is_the_update() -> None:
     """50 of 100 µs."""
     metrics = cpu_steps(*ADAM, ("model/dense/MatMul:MatMul", 20)).measure()

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from tfadvisor.timeline.host.allocators import DeviceMemory
     from tfadvisor.timeline.host.compiles import Compiled
     from tfadvisor.timeline.host.event_counts import EventCounts, count_events
+    from tfadvisor.timeline.host.function_calls import FunctionCalls
     from tfadvisor.timeline.host.host_costs import HostCalls, HostCost
     from tfadvisor.timeline.host.input_pipeline import InputPipeline, InputStage
     from tfadvisor.timeline.host.loop_frames import FrameShare
@@ -23,6 +24,7 @@ else:
             "DeviceMemory": "allocators",
             "EventCounts": "event_counts",
             "FrameShare": "loop_frames",
+            "FunctionCalls": "function_calls",
             "HostCalls": "host_costs",
             "HostCost": "host_costs",
             "InputPipeline": "input_pipeline",
@@ -38,6 +40,7 @@ __all__ = [
     "DeviceMemory",
     "EventCounts",
     "FrameShare",
+    "FunctionCalls",
     "HostCalls",
     "HostCost",
     "InputPipeline",

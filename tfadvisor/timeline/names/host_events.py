@@ -65,6 +65,14 @@ _STATE_OPS = _WRITING_OPS | frozenset(
 """TensorFlow ops that save or restore a program's variables, file names and writing
 included.
 """
+_CHANGING = (
+    "ResourceApply",
+    "ResourceSparseApply",
+    "ResourceScatter",
+    "AssignSub",
+    "AssignVariable",
+)
+"""Begins of the types of ops that change a variable otherwise than by adding to it."""
 _MAKING_OPS = ("VarHandleOp", "VarIsInitializedOp")
 _ON_VARIABLES = (
     "MatMul",
@@ -374,6 +382,21 @@ def called_function(name: str) -> str:
     """
     found = _CALLED_FUNCTION.match(name)
     return found.group(1) if found else name
+
+
+def changes_variables(name: str) -> bool:
+    """Whether a function's op changes a variable otherwise than by adding to it, as
+    optimizers do and metrics do not.
+    """
+    return (op_type(name) or "").startswith(_CHANGING)
+
+
+def hides_ops(name: str) -> bool:
+    """Whether an op runs others that the trace does not name, as a compiled cluster or
+    Python does.
+    """
+    op = op_type(name) or ""
+    return "Xla" in op or op in PYTHON_OPS
 
 
 def is_end_mark(name: str) -> bool:
