@@ -5,15 +5,14 @@ stages of the input pipeline.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeGuard
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 
 from tfadvisor.arrays import true_at
-from tfadvisor.timeline.attribution.inside import Inside, inside
+from tfadvisor.timeline.attribution.inside import Given, Inside, inside
 from tfadvisor.timeline.attribution.spent import (
     FEWEST_TICKS,
     NOT_RECORDED,
@@ -78,16 +77,6 @@ _Place = tuple[str, int, str]
 """(file, line, function)."""
 
 
-class _Given(msgspec.Struct, frozen=True):
-    """Of one class and thread."""
-
-    chains: Chains
-    spent: Int64Array
-    """ps of each place."""
-    count: npt.NDArray[np.int32]
-    """How many of its events have any."""
-
-
 class HostWork:
     """What takes the instants of classes in which the host is what a device waits for,
     summed over devices.
@@ -115,7 +104,7 @@ class HostWork:
         self._others = others
         self._locked_out = locked_out
         self._worth = max(_WORTH_LOOKING * steps_ps, 1)
-        self._spent: dict[tuple[TimeClass, int], _Given] = {}
+        self._spent: dict[tuple[TimeClass, int], Given] = {}
         self._seen: dict[int, npt.NDArray[np.uint8]] = {}
         self._waits: dict[TimeClass, Intervals] = {}
         self._workers: dict[tuple[TimeClass, bool], list[_Working]] = {}
@@ -195,23 +184,14 @@ class HostWork:
 
     def inside(self) -> Iterator[Inside]:
         """What lies in the time of each activity."""
-        for (kind, _), given in self._spent.items():
-            activities_of = partial(
-                _activities_of,
-                kind,
-                given.chains,
-                self._threads,
-                self._names,
-            )
-            yield from inside(
-                kind,
-                given.chains,
-                given.spent,
-                given.count,
-                activities_of,
-                self._words_of,
-                self._does,
-            )
+        given = list(self._spent.values())
+        return inside(given, self._activities_of, self._words_of, self._does)
+
+    def _activities_of(
+        self, given: Given, chosen: npt.NDArray[np.int32]
+    ) -> Iterator[str]:
+        for entry in _spent_of(given.kind, given.chains, self._names, chosen):
+            yield entry.activity
 
     def _words_of(self, row: int) -> str:
         return plain(self._threads.names[row])
@@ -264,12 +244,12 @@ class HostWork:
         self._workers[kind, telling] = found
         return found
 
-    def _given(self, kind: TimeClass, chains: Chains) -> _Given:
+    def _given(self, kind: TimeClass, chains: Chains) -> Given:
         key = kind, id(chains)
         if key not in self._spent:
             places = len(chains.chain)
             spent, count = np.zeros(places, np.int64), np.zeros(places, np.int32)
-            self._spent[key] = _Given(chains, spent, count)
+            self._spent[key] = Given(kind, chains, spent, count)
         return self._spent[key]
 
     def _add(
@@ -454,17 +434,6 @@ def _in_words(
     entries = _spent_of(kind, chains, names, chain[last[largest]])
     for entry, ps in zip(entries, total[largest].tolist(), strict=True):
         yield replace(entry, ps=ps)
-
-
-def _activities_of(
-    kind: TimeClass,
-    chains: Chains,
-    threads: Threads,
-    names: NameKinds,
-    chosen: npt.NDArray[np.int32],
-) -> Iterator[str]:
-    for entry in _spent_of(kind, chains, names, chosen):
-        yield entry.activity
 
 
 def _spent_of(

@@ -4,8 +4,8 @@ often, and in which steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -48,40 +48,54 @@ class Inside(msgspec.Struct, frozen=True):
     """The fewest steps that have nine tenths of it, as `steps`."""
 
 
+class Given(msgspec.Struct, frozen=True):
+    """What a class takes of one thread."""
+
+    kind: TimeClass
+    chains: Chains
+    spent: Int64Array
+    """ps of each place."""
+    count: npt.NDArray[np.int32]
+    """How many of its events have any."""
+
+
 def inside(
-    kind: TimeClass,
-    chains: Chains,
-    spent: Int64Array,
-    count: npt.NDArray[np.int32],
-    activities_of: Callable[[npt.NDArray[np.int32]], Iterable[str]],
+    given: Sequence[Given],
+    activities_of: Callable[[Given, npt.NDArray[np.int32]], Iterable[str]],
     words_of: Callable[[int], str],
     does: Callable[[int], Doing],
 ) -> Iterator[Inside]:
-    """Of one class and thread. spent, count: ps and events of each place.
+    """Of each class and thread in turn, in one pass over the places of all.
     activities_of: of chains. words_of, does: of a name's row.
     """
-    mine = true_at(spent > 0)
-    if not len(mine):
+    given = [part for part in given if part.spent.any()]
+    if not given:
         return
-    ps = spent[mine]
-    group = _groups(chains, chains.chain[mine])
-    groups = int(group.max()) + 1
-    chain = chains.chain[mine[_examples(group, chains.step[mine], groups)]]
-    total = _summed(group, ps, groups)
-    itself = (chains.leaf == chains.doing)[chains.chain[mine]]
-    counts = _summed(group, count[mine] * itself, groups)
-    largest = np.argsort(-total, kind="stable")[:_MOST]
+    places, sizes = _places(given)
+    groups = sum(sizes)
+    owner = np.repeat(np.arange(len(given)), sizes)
+    total = _summed(places.group, places.ps, groups)
+    counts = _summed(places.group, places.events, groups)
+    order = np.lexsort((-total, owner))
+    place_in_owner = np.arange(groups) - np.searchsorted(owner, owner)
+    largest = order[(total[order] > 0) & (place_in_owner < _MOST)]
+    example = _examples(places.group, places.step, groups)[largest]
+    bounds = np.searchsorted(owner[largest], np.arange(len(given) + 1)).tolist()
+    activities: list[str] = []
+    for part, lo, hi in zip(given, bounds, bounds[1:], strict=False):
+        activities += activities_of(part, places.chain[example[lo:hi]])
     columns = zip(
-        activities_of(chain[largest]),
-        chains.doing[chain[largest]].tolist(),
+        owner[largest].tolist(),
+        activities,
+        places.doing[example].tolist(),
         total[largest].tolist(),
         counts[largest].tolist(),
-        *_by_step(largest, group, chains.step[mine], ps, groups),
+        *_by_step(largest, places.group, places.step, places.ps, groups),
         strict=True,
     )
-    for activity, row, time, events, steps, worst_ps, bearing in columns:
+    for part_index, activity, row, time, events, steps, worst_ps, bearing in columns:
         yield Inside(
-            kind=kind,
+            kind=given[part_index].kind,
             activity=activity,
             doing=does(row) if row >= 0 else Doing.UNKNOWN,
             by=words_of(row) if row >= 0 else "",
@@ -93,21 +107,53 @@ def inside(
         )
 
 
-def _groups(chains: Chains, chain: npt.NDArray[np.int32]) -> Int64Array:
+class _Places(NamedTuple):
+    """The places that take any time, of all classes and threads behind each other."""
+
+    group: Int64Array
+    """The same for those of one class and thread whose chains have the same names."""
+    chain: npt.NDArray[np.int32]
+    step: npt.NDArray[np.int32]
+    doing: npt.NDArray[np.int32]
+    ps: Int64Array
+    events: Int64Array
+    """Those that are themselves what is done."""
+
+
+def _places(given: Sequence[Given]) -> tuple[_Places, list[int]]:
+    """(the places, how many groups each class and thread has)."""
+    groups_of = {id(part.chains): _groups(part.chains) for part in given}
+    found = []
+    sizes: list[int] = []
+    for part in given:
+        chains, groups = part.chains, groups_of[id(part.chains)]
+        mine = true_at(part.spent > 0)
+        chain = chains.chain[mine]
+        doing = chains.doing[chain]
+        itself = chains.leaf[chain] == doing
+        columns = (
+            groups[chain] + sum(sizes),
+            chain,
+            chains.step[mine],
+            doing,
+            part.spent[mine],
+            np.where(itself, part.count[mine], 0).astype(np.int64),
+        )
+        found.append(columns)
+        sizes.append(int(groups.max()) + 1)
+    return _Places(*map(np.concatenate, zip(*found, strict=True))), sizes
+
+
+def _groups(chains: Chains) -> Int64Array:
     """A number for each chain: the same for those with the same names."""
-    there = np.zeros(len(chains.leaf), np.bool_)
-    there[chain] = True
-    used = true_at(there)
-    group = np.zeros(len(there), np.int64)
-    group[used] = _rank(
-        chains.telling[used],
-        chains.user[used],
-        chains.called[used],
-        chains.dispatched[used],
-        chains.stage[used],
-        chains.doing[used],
+    return _rank(
+        chains.telling,
+        chains.user,
+        chains.called,
+        chains.dispatched,
+        chains.stage,
+        chains.doing,
     )
-    return group[chain]
 
 
 def _examples(
@@ -185,13 +231,19 @@ def _as_bits(line: Int64Array, column: Int64Array, shape: tuple[int, int]) -> li
     """Of each line its columns from the second on as bits; the first counts as the
     second.
     """
-    there = np.zeros(shape, np.bool_)
-    there[line, column] = True
-    steps = np.packbits(there[:, 1:], axis=1, bitorder="little")
-    return [
-        int.from_bytes(row.tobytes(), "little") | before
-        for row, before in zip(steps, there[:, 0].tolist(), strict=True)
-    ]
+    lines, width = shape
+    found: list[int] = []
+    for first in range(0, lines, _MOST):
+        last = min(first + _MOST, lines)
+        mine = slice(*np.searchsorted(line, [first, last]).tolist())
+        there = np.zeros((last - first, width), np.bool_)
+        there[line[mine] - first, column[mine]] = True
+        steps = np.packbits(there[:, 1:], axis=1, bitorder="little")
+        found += [
+            int.from_bytes(row.tobytes(), "little") | before
+            for row, before in zip(steps, there[:, 0].tolist(), strict=True)
+        ]
+    return found
 
 
 def together(found: Iterable[Inside]) -> tuple[Inside, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfadvisor.timeline.attribution.inside import Inside, inside, together
+from tfadvisor.timeline.attribution.inside import Given, Inside, inside, together
 from tfadvisor.timeline.attribution.thread_time import Chains
 from tfadvisor.timeline.names.doings import Doing
 from tfadvisor.vocabulary import TimeClass
@@ -31,11 +31,8 @@ def found(one: Chains, spent: list[int]) -> list[Inside]:
     """Each place is of one event."""
     count = np.ones(len(spent), np.int32)
     parts = inside(
-        HOST,
-        one,
-        np.array(spent),
-        count,
-        lambda chosen: ["save"] * len(chosen),
+        [Given(HOST, one, np.array(spent), count)],
+        lambda _, chosen: ["save"] * len(chosen),
         lambda row: f"n{row}",
         lambda _: Doing.SAVING,
     )
