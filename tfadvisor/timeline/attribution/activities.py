@@ -5,11 +5,12 @@ activity.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, partial, reduce
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from tfadvisor.memory_limits import give_back
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.attribution.device_spent import (
     ON_DEVICE,
@@ -105,6 +106,7 @@ def activities(
         steps.steady_time.length(),
         samples,
     )
+    give_back(len(threads))  # what sets of instants left, before the next ones
     for kind, instants in of_host:
         work.add(kind, instants)
     work.settle()
@@ -149,15 +151,16 @@ def _by_class(
     windows: Intervals,
 ) -> Iterator[tuple[TimeClass, Intervals]]:
     """Each class that takes any instant of the windows, with those that it takes."""
-    if not len(windows):
-        return
-    for kind in TimeClass:
-        if kind is TimeClass.IDLE:
-            instants = reduce(difference, classes.values(), windows)
-        else:
-            instants = intersection(classes[kind], windows)
+    idle = windows
+    for kind in classes if len(windows) else ():
+        mine = classes[kind]
+        idle = difference(idle, mine)
+        instants = intersection(mine, windows)
+        del mine  # the next one may be as large
         if len(instants):
             yield kind, instants
+    if len(idle):
+        yield TimeClass.IDLE, idle
 
 
 def _on_device(

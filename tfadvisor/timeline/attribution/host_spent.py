@@ -220,15 +220,17 @@ class HostWork:
             return EMPTY
         los = [thread.lo[mine] for thread, mine in working]
         his = [thread.hi[mine] for thread, mine in working]
-        parts = shared(
-            np.concatenate(los), np.concatenate(his), waiting.starts, waiting.ends
-        )
+        covered = union_of(*map(union, los, his))
+        lo, hi = np.concatenate(los), np.concatenate(his)
+        del los, his  # as large as all that is worked out of them
+        parts = shared(lo, hi, waiting.starts, waiting.ends)
+        del lo, hi
         at = 0
         for thread, mine in working:
             given = parts[at : at + len(mine)]
             self._add(kind, thread, thread.who[mine], thread.event[mine], given)
             at += len(mine)
-        return union_of(*map(union, los, his))
+        return covered
 
     def _working(self, kind: TimeClass, telling: bool) -> list[_Working]:
         """The places in which each other thread does the class's work."""

@@ -37,6 +37,7 @@ from tfadvisor.timeline.names.tf_data import (
     stage_path,
     works_ahead,
 )
+from tfadvisor.timeline.sweeps import places
 from tfadvisor.timeline.timeline_parts import Steps, StepSource
 from tfadvisor.trace.columns import HostTrace, Int32Array, Value
 
@@ -298,7 +299,8 @@ class _Functions:
         self._call_position = position[call].astype(np.int64)
         self._call_id = step_id[call].astype(np.int64)
         work = true_at(
-            (kind == HostClass.PROCESS.value) & is_in(step_id, distinct(self._call_id))
+            (kind == HostClass.PROCESS.value)
+            & (places(distinct(self._call_id), step_id) >= 0)
         )
         work_position = position[work].astype(np.int64)
         work_id = step_id[work].astype(np.int64)
@@ -398,7 +400,9 @@ def pipeline_work(trace: HostTrace, threads: Threads) -> BoolArray:
     captured_ids = distinct(step_id[kind == HostClass.CAPTURED.value])
     if not len(captured_ids):
         return work
-    runs = position[(kind == HostClass.PROCESS.value) & is_in(step_id, captured_ids)]
+    runs = position[
+        (kind == HostClass.PROCESS.value) & (places(captured_ids, step_id) >= 0)
+    ]
     for thread in threads.threads:
         lo, hi = np.searchsorted(runs, [thread.lo, thread.hi])
         if lo < hi and not thread.is_pipeline:

@@ -518,7 +518,7 @@ def _called(
         return lambda name: name.startswith(starts)
 
     def holds(name: str) -> bool:
-        return name.startswith(starts) or any(part in name for part in parts)
+        return name.startswith(starts) or any(map(name.__contains__, parts))
 
     return holds
 
