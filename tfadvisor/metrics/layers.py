@@ -4,7 +4,7 @@ whichever of path and HLO the trace has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -28,7 +28,7 @@ from tfadvisor.timeline.names.op_path import (
     recurrent_layer,
 )
 from tfadvisor.timeline.run import RunSummary
-from tfadvisor.timeline.summary import CalmOps, OpTable
+from tfadvisor.timeline.summary import CalmOps, DeviceSummary, OpTable
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, TimeClass
 
@@ -109,11 +109,12 @@ def compute_parts(run: RunSummary) -> ComputedOps:
     time: dict[OpKey, int] = {}
     count: dict[OpKey, int] = {}
     total = 0
-    for device in (device for host in run.hosts for device in host.devices):
-        table = device.ops_by_path
+    devices = (device for host in run.hosts for device in host.devices)
+    for device, table in tables_over_devices(devices, _MOST):
         rows = table.of_class(DeviceClass.COMPUTE)
         total += int(table.total_ps[rows].sum())
-        hottest = rows[np.argsort(-table.total_ps[rows], kind="stable")][:_MOST]
+        own = device.ops_by_path.total_ps[rows]
+        hottest = rows[np.argsort(-own, kind="stable")][:_MOST]
         spent = zip(
             keys_of(table, hottest),
             table.total_ps[hottest].tolist(),
@@ -182,6 +183,49 @@ def _with_their_layer(parts: Sequence[ComputedOp]) -> list[ComputedOp]:
         else part
         for part in parts
     ]
+
+
+_SUMS = ("count", "total_ps", "small")
+"""The columns of a table that are added up."""
+
+
+def tables_over_devices(
+    devices: Iterable[DeviceSummary], most: int
+) -> list[tuple[DeviceSummary, OpTable]]:
+    """The devices' tables by path, those whose rows are about the same as one, each
+    with the first device that has it: the hosts of a run mostly run the same programs.
+    most: rows of a table that are looked at; larger ones are not added up.
+    """
+    alike = listed(
+        (
+            _rows_of(device.ops_by_path) if len(device.ops_by_path) <= most else at,
+            device,
+        )
+        for at, device in enumerate(devices)
+    )
+    return [(mine[0], _added_up(mine)) for mine in alike.values()]
+
+
+def _rows_of(table: OpTable) -> object:
+    """What rows are about, to be compared."""
+    columns = (
+        getattr(table, name) for name in table.__struct_fields__ if name not in _SUMS
+    )
+    return tuple(
+        column.tobytes() if isinstance(column, np.ndarray) else column
+        for column in columns
+    )
+
+
+def _added_up(devices: Sequence[DeviceSummary]) -> OpTable:
+    first, *others = (device.ops_by_path for device in devices)
+    if not others:
+        return first
+    sums = {
+        name: sum((getattr(table, name) for table in others), getattr(first, name))
+        for name in _SUMS
+    }
+    return replace(first, **sums)
 
 
 def keys_of(

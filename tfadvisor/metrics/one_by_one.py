@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
+import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import counted_hosts, counted_steps
@@ -138,16 +139,16 @@ def compiled_step(question: Question) -> str:
 def _time_of_functions(
     ops: OpTable, small: frozenset[str]
 ) -> Iterator[tuple[str, int]]:
-    """(compiled function, ps) of each compute op; "" for one that is in none, or of
-    which nobody knows what else is in it.
+    """(compiled function, ps) of the compute ops of each module; "" for those that are
+    in none, or of which nobody knows what else is in it.
     """
-    whole = ops.whole_programs()
-    for row in ops.of_class(DeviceClass.COMPUTE).tolist():
-        module = ops.names[ops.module[row]] if ops.module[row] >= 0 else ""
-        function = function_of_module(module)
-        if whole[row] or without_marks(module) in small:
-            function = None
-        yield function or "", int(ops.total_ps[row])
+    rows = ops.of_class(DeviceClass.COMPUTE)
+    known = np.where(ops.whole_programs(), -1, ops.module)[rows]
+    time = added_up(zip(known.tolist(), ops.total_ps[rows].tolist(), strict=True))
+    for row, ps in time.items():
+        module = ops.names[row] if row >= 0 else ""
+        alone = without_marks(module) in small
+        yield ("" if alone else function_of_module(module) or ""), ps
 
 
 @once

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tfadvisor.metrics import device_steps
-from tfadvisor.metrics.layers import known_by_hlo
+from tfadvisor.metrics.layers import known_by_hlo, tables_over_devices
 from tfadvisor.metrics.precision import product_kind, rounds_to_tf32
 from tfadvisor.report.model import GpuInfo, MachineInfo, Op
 from tfadvisor.timeline.names.classes import DeviceClass
@@ -97,18 +97,19 @@ def _ran(
     most: int,
 ) -> dict[_Key, _Ran]:
     ran: dict[_Key, _Ran] = {}
-    for host in run.hosts:
-        for device in (*host.devices, *host.copying):
-            table = device.ops_by_path
-            module_of = table.module_of()
-            hottest = np.argsort(-table.total_ps, kind="stable")
-            for row in hottest[: _READ * most].tolist():
-                key = _key(table, row, module_of(row))
-                ran.setdefault(key, _Ran()).add(
-                    device,
-                    table,
-                    row,
-                )
+    devices = (
+        device for host in run.hosts for device in (*host.devices, *host.copying)
+    )
+    for device, table in tables_over_devices(devices, _READ * most):
+        module_of = table.module_of()
+        hottest = np.argsort(-device.ops_by_path.total_ps, kind="stable")
+        for row in hottest[: _READ * most].tolist():
+            key = _key(table, row, module_of(row))
+            ran.setdefault(key, _Ran()).add(
+                device,
+                table,
+                row,
+            )
     return ran
 
 

@@ -238,6 +238,7 @@ def _of_nccl(name: str) -> Collective:
     return Collective(kind, _dtype(own.lower()) if reduces else None)
 
 
+@lru_cache(maxsize=1 << 14)  # asked for each device of each host
 def is_fusion(name: str) -> bool:
     """Whether XLA named a kernel after the opcodes it fuses:
     `input_reduce_scatter_fusion_2` scatters what it reduced.
