@@ -19,6 +19,8 @@ _BYTES_A_SECOND = 1 << 20
 _LEAST_MEMORY = 2 << 30
 _MEMORY_PER_BYTE = 20
 _MANY_EVENTS = 1 << 20
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+"""Of <malloc.h>. The latter is 32 MB at most."""
 _TRUSTED = (
     "If you trust the trace, analyse it without limits: TFADVISOR_LIMITS=0 tfadvisor "
     "analyze PATH."
@@ -124,6 +126,17 @@ def give_back(events: int) -> None:
         return
     with suppress(AttributeError, OSError, TypeError):  # another C library than glibc
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def keep_freed() -> None:
+    """From now on glibc keeps up to 64 MB of freed memory for what follows, as in a
+    process that reads one host like the other: each would give back and fetch the same
+    pages.
+    """
+    with suppress(AttributeError, OSError, TypeError):  # another C library than glibc
+        library = ctypes.CDLL(None)
+        library.mallopt(_TRIM_THRESHOLD, 64 << 20)
+        library.mallopt(_MMAP_THRESHOLD, 32 << 20)
 
 
 def _of_machine() -> int | None:

@@ -37,6 +37,14 @@ def fails(task):
 
 def where(task):
     return str(os.getpid()).encode()
+
+def pages_fetched(task):
+    import resource
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(10):
+        blocks = [bytearray(4 << 20) for _ in range(8)]
+        del blocks
+    return str(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before).encode()
 """
 
 
@@ -115,6 +123,16 @@ def test_processes_end_with_the_work(work, engine: Engine) -> None:
     for process in processes:
         with pytest.raises(ProcessLookupError):
             os.kill(process, signal.SIGCONT)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="another C library's allocator")
+def test_a_process_keeps_the_memory_that_the_next_task_needs(
+    work, engine: Engine
+) -> None:
+    """Ten times 32 MB are 81,920 pages of 4 KiB; once is 8,192."""
+    (answer,) = engine.each(work.pages_fetched, [b"x"])
+
+    assert int(answer.value or b"") < 20_000
 
 
 KNOWS = """

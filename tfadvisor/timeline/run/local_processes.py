@@ -10,6 +10,7 @@ from importlib import import_module
 from queue import SimpleQueue
 from threading import Thread
 
+from tfadvisor.memory_limits import keep_freed
 from tfadvisor.processes import Replaced, Worker, answer_tasks
 from tfadvisor.timeline.run.one_host import TaskResult, Work
 
@@ -92,6 +93,7 @@ def work_called(name: str) -> Work:
 
 def main() -> None:
     """Works until whoever asked is gone."""
+    keep_freed()
     answer_tasks(_answer)
 
 
