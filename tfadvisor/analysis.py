@@ -373,7 +373,7 @@ def _report(
     """Of one window, with all that is known of the run beside it."""
     samples = _samples_beside(run)
     recorded = () if samples is None else attribution(window.summary)[0]
-    account, no_account = _account(samples, step_ms_of(window.summary), window.source)
+    account, no_account = _account(samples, window)
     beside = sampled(recorded, samples, account)
     tried: Mapping[str, Tried] = {}
     unread: tuple[CaptureNote, ...] = ()
@@ -401,9 +401,7 @@ def _report(
     return replace(report, capture=(*notes, *report.capture))
 
 
-def _account(
-    samples: Samples | None, step_ms: float, source: ProgramSource | None
-) -> tuple[RunAccount | None, str]:
+def _account(samples: Samples | None, window: Window) -> tuple[RunAccount | None, str]:
     """Of the whole program, or why there is none."""
     if samples is None:
         return None, (
@@ -413,7 +411,10 @@ def _account(
     from tfadvisor.causes import NoAccount, account_of  # only beside samples
 
     try:
-        return with_lines(account_of(samples, step_ms), source), ""
+        step, source = window.metrics.fact("compiled_step"), window.source
+        stepping = source.calls_of(step) if source and step else frozenset()
+        account = account_of(samples, step_ms_of(window.summary), stepping)
+        return with_lines(account, source), ""
     except NoAccount as error:
         return None, str(error)
 

@@ -8,6 +8,7 @@ now and then is met many times in a row, then not for many turns.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -454,6 +455,34 @@ def within_lines(
         is_beside=joined(level.is_beside, turns.is_beside),
         loop=joined(level.loop, turns.loop),
     )
+
+
+def with_each_round(
+    stacks: Stacks, level: Level, places: frozenset[tuple[str, int]]
+) -> Level:
+    """The same, where (file, line) are known that come in each round: a call of C
+    there, or of an op, is of each round however long it waits at times. What Python
+    does in one may still come now and then.
+    """
+    is_known = stacks.of_frames(
+        (file_name(frame.file), frame.line) in places for frame in stacks.frames
+    )
+    counted = is_known[level.statement] > 0
+    stack = level.sampled.stack
+    in_c = stacks.frame[stack, level.depth + 1] == NOBODY
+    dispatches = in_c | stacks.op_by_op()[stack]
+    us = level.sampled.us
+    apart = level.is_apart.copy()
+    for key in distinct(level.statement[counted & apart]).tolist():
+        mine = level.statement == key
+        if 2 * us[mine & dispatches].sum() >= us[mine].sum():
+            apart &= ~mine
+    return replace(level, is_apart=apart)
+
+
+def file_name(path: str) -> str:
+    """Without its folder."""
+    return PurePath(path.replace("\\", "/")).name
 
 
 def _mixing(levels: list[Level]) -> list[Level]:

@@ -5,7 +5,6 @@ of its main thread.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -29,10 +28,12 @@ from tfadvisor.causes.account import (
 from tfadvisor.causes.loop_levels import (
     Level,
     Pace,
+    file_name,
     loop_level,
     pauses,
     place_of,
     visits_of,
+    with_each_round,
     within_lines,
 )
 from tfadvisor.causes.sampled_stacks import (
@@ -93,8 +94,13 @@ class NoAccount(Exception):
     """There is none, and the message says why."""
 
 
-def account_of(samples: Samples, step_ms: float = 0.0) -> RunAccount:
-    """step_ms: of a step in the recorded window, 0 for unknown.
+def account_of(
+    samples: Samples,
+    step_ms: float = 0.0,
+    stepping: frozenset[tuple[str, int]] = frozenset(),
+) -> RunAccount:
+    """step_ms: of a step in the recorded window, 0 for unknown. stepping: lines that
+    call the step, with the name of their file.
 
     Raises NoAccount with the reason.
     """
@@ -112,11 +118,7 @@ def account_of(samples: Samples, step_ms: float = 0.0) -> RunAccount:
     seen = int(told.seen.sum())
     if seen < FEWEST:
         raise NoAccount(f"only {seen} samples were taken after the first step")
-    level = loop_level(stacks, told, pace, loop)
-    if level is None:
-        raise NoAccount("no loop of the program was seen to go round")
-    if samples.loop is not None and place_of(stacks, level) == loop:
-        level = within_lines(stacks, level, samples.loop[2:], pace)
+    level = _level(stacks, told, pace, samples, stepping)
     time = _RunTime(stacks, told, level, pace, int(told.us.sum()))
     parts = time.parts()
     return RunAccount(
@@ -129,6 +131,25 @@ def account_of(samples: Samples, step_ms: float = 0.0) -> RunAccount:
         before=_before(stacks, whole.only(~since)),
         step_ms=samples.round_ms or None,
     )
+
+
+def _level(
+    stacks: Stacks,
+    told: Sampled,
+    pace: Pace,
+    samples: Samples,
+    stepping: frozenset[tuple[str, int]],
+) -> Level:
+    """With all that is known of its loop and lines. Raises NoAccount."""
+    loop = None if samples.loop is None else (samples.loop[0], samples.loop[1])
+    level = loop_level(stacks, told, pace, loop)
+    if level is None:
+        raise NoAccount("no loop of the program was seen to go round")
+    if samples.loop is not None and place_of(stacks, level) == loop:
+        level = within_lines(stacks, level, samples.loop[2:], pace)
+        file = file_name(samples.loop[0])
+        stepping |= {(file, line) for line in samples.each_round}
+    return with_each_round(stacks, level, stepping)
 
 
 def _pauses(sampled: Sampled, samples: Samples, pace: Pace) -> BoolArray:
@@ -486,8 +507,7 @@ class _RunTime(msgspec.Struct, frozen=True):
 
 
 def _place(frame: Frame) -> RunPlace:
-    name = PurePath(frame.file.replace("\\", "/")).name
-    return RunPlace(name, frame.line, frame.function)
+    return RunPlace(file_name(frame.file), frame.line, frame.function)
 
 
 def _share_near(numbers: Int64Array, others: Int64Array, reach: int) -> float:

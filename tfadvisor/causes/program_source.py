@@ -102,6 +102,17 @@ class ProgramSource:
                     return CalledInLoop(parsed.file, asked[0].lineno, feeds)
         return None
 
+    def calls_of(self, function: str) -> frozenset[tuple[str, int]]:
+        """(file, line) of each call of a function in a loop of the program's first
+        files.
+        """
+        return frozenset(
+            (parsed.file, call.lineno)
+            for parsed in self.files.first(_MOST_SEARCHED)
+            for loop in _loops(parsed.tree)
+            for call in _calls_of(loop, frozenset({function}))
+        )
+
     def same_arguments(self, file: str, step: str, again: str) -> bool:
         """Whether each loop of a file that calls two functions once calls both on the
         same values, but for what the first one gives; False where none calls both.

@@ -145,6 +145,8 @@ class Samples(msgspec.Struct, frozen=True, dict=True):
     """The loop whose rounds are the steps: its file and function, its first and its
     last line. None where that is not known.
     """
+    each_round: Annotated[list[_Count], Meta(max_length=MOST_STACKS)] = []
+    """Its lines that come in each round, where Python counted them."""
     round_ms: Annotated[float, Meta(ge=0, le=1e9)] = 0.0
     """How long a round of it takes while nothing is recorded; 0 for unknown."""
 

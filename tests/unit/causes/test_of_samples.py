@@ -372,6 +372,34 @@ OTHER_TURN = [
 """Line 51 asks for a batch of another data set, 52 calls the program's own check."""
 
 
+IN_C = f"{MAIN}:42"
+"""A call of C, as of a compiled function of JAX."""
+IN_PYTHON = f"{MAIN}:42 keep.py:keep:5"
+
+
+@pytest.mark.parametrize(
+    ("calls", "each", "steps"),
+    [
+        (IN_C, [41, 42, 43], 1.0),
+        (IN_C, [41, 43], 0.5),
+        (IN_PYTHON, [41, 42, 43], 0.5),
+    ],
+    ids=["in each round", "not counted", "a function of the program"],
+)
+def test_a_call_of_each_round_is_the_step_though_it_waits_now_and_then(
+    calls: str, each: list[int], steps: float
+) -> None:
+    """Twenty times, five rounds of 50 ms in lines 41 and 43, then 250 ms in 42."""
+    turn = [(f"{MAIN}:43", 3), (f"{MAIN}:41 {ASKS}", 2)]
+    samples = sampled(
+        20 * (5 * turn + [(calls, 25)]),
+        loop=("/home/me/train.py", "main", 41, 43),
+        each_round=each,
+    )
+
+    assert account_of(samples, STEP_MS).steps == pytest.approx(steps, abs=0.01)
+
+
 def test_a_loop_over_another_data_set_is_no_step() -> None:
     """An epoch: 20 turns of 5 samples are steps, then 15 turns of 4 over other
     batches, which ask as often: 60 of 160, half of which run a layer.
@@ -464,3 +492,13 @@ def test_a_librarys_loop_has_no_statements_of_the_program() -> None:
     (steps,) = account_of(sampled(40 * turn), STEP_MS).parts
 
     assert steps.statements == ()
+
+
+def test_a_line_that_calls_the_step_is_the_step_though_it_waits_now_and_then() -> None:
+    """As above, where nobody counted rounds and the source tells which line it is."""
+    turn = [(f"{MAIN}:43", 3), (f"{MAIN}:41 {ASKS}", 2)]
+    samples = sampled(20 * (5 * turn + [(IN_C, 25)]))
+
+    assert account_of(samples, STEP_MS).steps == pytest.approx(0.5, abs=0.01)
+    stepping = frozenset({("train.py", 42)})
+    assert account_of(samples, STEP_MS, stepping).steps == pytest.approx(1.0, abs=0.01)

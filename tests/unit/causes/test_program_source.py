@@ -132,3 +132,12 @@ def test_what_acts_or_generates_may_feed_the_step(tmp_path: Path, body: str) -> 
 
 def test_without_a_loop_of_both_nothing_is_known(tmp_path: Path) -> None:
     assert called(tmp_path, "train_step(x)") is None
+
+
+def test_calls_of_a_step_are_those_in_loops(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "state = train_step(state, x)\nfor i in range(9):\n    state = train_step(\n"
+        "        state, x)\n"
+    )
+
+    assert ProgramSource(tmp_path).calls_of("train_step") == {("train.py", 3)}

@@ -114,7 +114,11 @@ class CommitSide:
         steps = min(max(fitting, _FEWEST_STEPS), _MOST_STEPS)
         look = max(_SHORTEST_SECONDS, (steps + 2) * self._step_ms / 1000)
         wanted = RecordRequest(
-            None, steps, python_tracer=False, first_look_seconds=look
+            None,
+            steps,
+            python_tracer=False,
+            first_look_seconds=look,
+            shortest_seconds=look,
         )
         return self._recorded(
             wanted,

@@ -42,6 +42,8 @@ class RecordRequest(msgspec.Struct, frozen=True):
     """
     python_tracer: bool = True
     """Whether calls of Python functions are recorded where that costs little."""
+    shortest_seconds: float = _SHORTEST_WINDOW_SECONDS
+    """Of a window that is recorded, where a profiler bears it."""
     first_look_seconds: float = _FIRST_LOOK_SECONDS
     """Where the step's length is known, a look can be so long that it holds the wanted
     steps.
@@ -142,7 +144,8 @@ def _plain_window(
     wanted: RecordRequest,
     loop: ProgramLoop | None,
 ) -> RecordedWindow:
-    if look.steps >= wanted.steps or look.shortened:
+    is_enough = look.steps >= wanted.steps and look.seconds >= wanted.shortest_seconds
+    if is_enough or look.shortened:
         return look
     longer = record(_longer(look, wanted, loop), python_tracer=False)
     return _better(longer, look, wanted)
@@ -188,4 +191,4 @@ def _longer(
 
 def window_seconds(step_ms: float, wanted: RecordRequest) -> float:
     """How long a window must be open to hold the wanted steps whole."""
-    return max(_SHORTEST_WINDOW_SECONDS, (wanted.steps + 1.5) * step_ms / 1000)
+    return max(wanted.shortest_seconds, (wanted.steps + 1.5) * step_ms / 1000)

@@ -270,7 +270,9 @@ class _Session:
             self._caps.learn(found)
             if found.pace is not None:
                 self._step = f"step {found.pace.median_ms:.3g} ms · "
-            return replace(found, shortened=borne < seconds)
+            # What compiles writes down much more than the steps that follow.
+            longest = self._caps.seconds(seconds, python_tracer=python_tracer)
+            return replace(found, shortened=longest < seconds)
         return found
 
     def _writing_seconds(self) -> float:

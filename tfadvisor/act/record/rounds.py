@@ -71,6 +71,8 @@ class ProgramLoop(msgspec.Struct, frozen=True):
     """The first and the last, of the function that loops."""
     looping: str = ""
     """The file of that function."""
+    each: tuple[int, ...] = ()
+    """Lines that come in each round, where Python counted them."""
 
     def is_of(self, other: ProgramLoop) -> bool:
         """Whether both are turns of the same loop."""
@@ -283,7 +285,12 @@ def _counted_loop(stacks: Sequence[Stack], counted: dict[str, Any]) -> ProgramLo
         if is_around and best["rounds"] < _FEWEST_BATCHES * around["rounds"]:
             best = around
     loop = _program_loop(stack, len(stack) - 1, tuple(best["lines"]))
-    return replace(loop, looping=counted["file"], median_ms=best["median_ms"])
+    return replace(
+        loop,
+        looping=counted["file"],
+        median_ms=best["median_ms"],
+        each=tuple(best["each"]),
+    )
 
 
 def _length(loop: dict[str, Any]) -> int:

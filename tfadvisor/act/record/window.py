@@ -258,6 +258,7 @@ def write_samples(
             why=why,
             step=step,
             loop=loop.in_samples if loop is not None else None,
+            each_round=loop.each if loop is not None else (),
             round_ms=loop.median_ms if loop is not None else 0.0,
             recorded_ns=answer.get("recorded_ns", []),
         )

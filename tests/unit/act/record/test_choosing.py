@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
 from tfadvisor.act.record.choosing import (
     RecordRequest,
@@ -118,6 +119,21 @@ def test_a_framework_without_calls_gives_its_only_window() -> None:
 
     assert fully(windows, window(10.0)) == (11.0, False, None)
     assert windows.asked == "P"
+
+
+def test_a_look_of_a_moment_is_no_recording_whatever_it_holds() -> None:
+    """Forty steps of 5 ms in 0.2 s."""
+    look = replace(window(5.0, count=40), closed=0.2)
+    windows = Windows([], [window(5.0, count=200, opened=5.0)])
+
+    assert plainly(windows, look) == (5.0, 200)
+    assert windows.asked == "-"
+
+
+def test_a_look_of_a_moment_is_all_that_some_programs_bear() -> None:
+    look = replace(window(5.0, count=40), closed=0.2, shortened=True)
+
+    assert plainly(Windows([], []), look) == (0.0, 40)
 
 
 def test_a_short_look_is_followed_by_a_window_without_the_tracer_too() -> None:

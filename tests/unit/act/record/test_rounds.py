@@ -122,13 +122,14 @@ def test_few_samples_tell_no_loop(train: str) -> None:
 
 
 def test_rounds_that_python_counted_come_first(train: str) -> None:
-    loops = [{"lines": [4, 5], "median_ms": 2.5, "rounds": 20}]
+    loops = [{"lines": [4, 5], "each": [4, 5], "median_ms": 2.5, "rounds": 20}]
     counted = {"file": train, "function": "main", "loops": loops}
 
     loop = loop_of([main_at(train, 5)] * 3, counted).loop
 
     assert loop is not None
     assert (loop.function, loop.line, loop.median_ms) == ("main", 5, 2.5)
+    assert loop.each == (4, 5)
 
 
 @pytest.mark.parametrize(
@@ -143,9 +144,14 @@ def test_a_loop_of_which_a_round_takes_few_turns_is_no_loop_of_steps(
     of the samples.
     """
     loops = [
-        {"lines": [10, 20], "median_ms": 120.0, "rounds": 4},
-        {"lines": [15, 17], "median_ms": 1.0, "rounds": 40},
-        {"lines": [11, 13], "median_ms": 120.0 / rounds, "rounds": rounds},
+        {"lines": [10, 20], "each": [], "median_ms": 120.0, "rounds": 4},
+        {"lines": [15, 17], "each": [], "median_ms": 1.0, "rounds": 40},
+        {
+            "lines": [11, 13],
+            "each": [11, 12],
+            "median_ms": 120.0 / rounds,
+            "rounds": rounds,
+        },
     ]
     counted = {"file": train, "function": "main", "loops": loops}
     at = [12] * 20 + [16] * 10 + [19] * 5
@@ -160,8 +166,8 @@ def test_without_samples_the_outermost_counted_loop_is_that_of_the_steps(
     train: str,
 ) -> None:
     loops = [
-        {"lines": [10, 20], "median_ms": 120.0, "rounds": 4},
-        {"lines": [11, 13], "median_ms": 1.2, "rounds": 400},
+        {"lines": [10, 20], "each": [], "median_ms": 120.0, "rounds": 4},
+        {"lines": [11, 13], "each": [], "median_ms": 1.2, "rounds": 400},
     ]
     counted = {"file": train, "function": "main", "loops": loops}
 

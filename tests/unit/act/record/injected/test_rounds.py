@@ -51,3 +51,4 @@ def test_loops_in_loops_differ_in_how_often_their_lines_come() -> None:
     assert outer["median_ms"] == pytest.approx(120.0)
     assert (inner["lines"], inner["rounds"]) == ([11, 13], 80)
     assert inner["median_ms"] == pytest.approx(5.0)
+    assert (outer["each"], inner["each"]) == ([10, 15], [11, 12])

@@ -38,6 +38,10 @@ loop that lasts."""
 _OF_ONE_LOOP = 2
 """Times as often as another one a line of the same loop may come: in one form of two.
 """
+_EACH = 0.8
+"""Of the rounds, in which a line comes that is in every one: the first and the last
+are cut off.
+"""
 _LINE = re.compile(r'<code object (.+) at 0x\w+, file "(.*)", line (\d+)> (\d+)')
 
 
@@ -162,8 +166,10 @@ def _loops(again: dict[int, list[float]]) -> list[dict[str, Any]]:
 
 def _loop(lines: dict[int, list[float]]) -> dict[str, Any]:
     rounds = lines[_usual(lines)]
+    each = [line for line, at in lines.items() if len(at) >= _EACH * len(rounds)]
     return {
         "lines": [min(lines), max(lines)],
+        "each": sorted(each),
         "median_ms": _between(rounds) * 1e3,
         "rounds": len(rounds),
     }
