@@ -5,7 +5,6 @@ exchange itself took.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -263,20 +262,13 @@ def _of_one_key(
     """
     pairs = zip(members, chosen, strict=True)
     keys = ranks(np.concatenate([member.calls.key[mine] for member, mine in pairs]))
-    bounds = np.cumsum([0, *map(len, chosen)]).tolist()
-    numbered = []
-    for lo, hi in pairwise(bounds):
-        mine = keys[lo:hi]
-        numbered.append(mine * _MOST_ALIKE + occurrence(mine))
-    shared = numbered[0]
-    for other in numbered[1:]:
-        shared = np.intersect1d(shared, other)
-    columns = []
-    for number, mine in zip(numbered, chosen, strict=True):
-        order = np.argsort(number)
-        place = np.searchsorted(number[order], shared)
-        columns.append(mine[order[place]])
-    return np.stack(columns, axis=1)
+    member = np.repeat(np.arange(len(chosen)), [len(mine) for mine in chosen])
+    number = keys * _MOST_ALIKE + occurrence(member * len(keys) + keys)
+    rank = ranks(number)
+    shared = (np.bincount(rank) == len(chosen))[rank]
+    order = np.lexsort((number[shared], member[shared]))
+    calls = np.concatenate(chosen)[shared][order]
+    return np.ascontiguousarray(calls.reshape(len(chosen), -1).T)
 
 
 def _at_work_together(
