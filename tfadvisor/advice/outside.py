@@ -145,6 +145,10 @@ def _code(do: str, side_effect: str) -> Fix:
 _LESS_OFTEN = _code(
     "Do it less often, or with less data.", "what it tells or keeps comes less often"
 )
+_ASK_HOW_OFTEN = _code(
+    "Is it needed so often? If not, do it less often, or with less data.",
+    "what it tells or keeps comes less often",
+)
 _BEGIN_ONCE = _code(
     "Keep one input pipeline through all epochs where that can be, so that what it "
     "does before its first batch, as starting workers or filling buffers, happens "
@@ -158,7 +162,7 @@ _COMPILE_ONCE = _code(
 )
 _COMPILE_THE_CALL = _code(
     "Python runs it op by op: put what is computed for a batch into one compiled "
-    "function (tf.function, jax.jit).",
+    "function (tf.function, jax.jit), or do it less often.",
     "it is traced anew for another shape: pad the last batch, or drop it",
 )
 _ASK_WHAT_FILLS = _code(
@@ -200,8 +204,10 @@ _SOMETIMES = ("evaluation", "saving", "logging")
 
 def _fix(part: RunPart) -> Fix | None:
     """Of what comes again; for what came once there is nothing to do less often."""
-    if part.turns is None or part.turns <= 1:
-        return None
+    return None if part.turns is None or part.turns <= 1 else _fix_of_turns(part)
+
+
+def _fix_of_turns(part: RunPart) -> Fix | None:
     if _is_much(part, "building"):
         return _PREDICT_AT_ONCE
     if part.kind == "compile" or _is_much(part, "compile"):
@@ -210,7 +216,14 @@ def _fix(part: RunPart) -> Fix | None:
         return _BY_NAME[part.what]
     if part.op_by_op >= _MUCH * part.fraction:
         return _COMPILE_THE_CALL
-    return _LESS_OFTEN if part.kind in _SOMETIMES else None
+    return _less_often(part)
+
+
+def _less_often(part: RunPart) -> Fix | None:
+    if part.kind in _SOMETIMES:
+        return _LESS_OFTEN
+    is_named = part.kind == "other" and not part.what.endswith(" of each epoch")
+    return _ASK_HOW_OFTEN if is_named else None
 
 
 def _is_much(part: RunPart, kind: str) -> bool:

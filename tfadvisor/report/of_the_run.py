@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tfadvisor.causes import WAITING, RunPart, RunPlace, RunShare
-from tfadvisor.printable import one_line
+from tfadvisor.printable import cut, one_line
 from tfadvisor.report.model import Report
 from tfadvisor.units import duration, percent
 
@@ -16,6 +16,8 @@ _WORTH_A_WORD = 0.01
 
 _WORTH_A_LINE = 0.05
 """Of the steps."""
+_LONGEST_STATEMENT = 32
+"""Characters of one in the line."""
 _FEWEST_STATEMENTS, _MOST_STATEMENTS = 2, 4
 
 
@@ -131,14 +133,23 @@ def statements_note(report: Report) -> str:
 
 
 def _in_line(part: RunPart) -> str:
-    words = f"{one_line(part.what)} {percent(part.fraction)}"
     if part.kind == "steps":
-        return words
+        return f"{part.what} {percent(part.fraction)}"
+    what = _named(part)
+    words = f"{what} {percent(part.fraction)}"
     places = [_place(place) for place in part.places[:1]]
-    notes = [place for place in places if place not in part.what]
+    notes = [place for place in places if place not in what]
     if part.turns == 1:
         notes.append("once")
     return f"{words} ({', '.join(notes)})" if notes else words
+
+
+def _named(part: RunPart) -> str:
+    """A statement that only its place names is shown itself, if its text is known."""
+    first = part.places[0] if part.places else None
+    if first is not None and first.text and part.what == _place(first):
+        return cut(one_line(first.text), _LONGEST_STATEMENT)
+    return one_line(part.what)
 
 
 def _row(depth: int, part: RunPart | RunShare) -> RunRow:

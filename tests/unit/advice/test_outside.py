@@ -74,10 +74,11 @@ def test_many_small_parts_leave_no_run_healthy() -> None:
     assert found.summary.startswith("The steps are 88% of the run. The devices")
 
 
-def test_an_unknown_function_has_no_cure() -> None:
+def test_an_unknown_function_is_asked_about() -> None:
     (found,) = outside_of(account(part("other", 0.3, "draw")), None)
 
-    assert found.fix is None
+    assert found.fix is not None
+    assert found.fix.do.startswith("Is it needed so often?")
     assert found.title == "30% of the run is draw (train.py:46)"
 
 
@@ -85,6 +86,7 @@ def test_a_time_of_each_epoch_has_its_article() -> None:
     (found,) = outside_of(account(part("other", 0.3, "end of each epoch")), None)
 
     assert found.title == "30% of the run is the end of each epoch (train.py:46)"
+    assert found.fix is None
 
 
 def test_waiting_for_the_devices_is_no_finding() -> None:
@@ -150,9 +152,8 @@ def test_what_python_runs_op_by_op_is_to_be_compiled(
 
     (found,) = outside_of(account(part), None)
 
-    assert (found.fix is not None) is is_cured
-    if found.fix is not None:
-        assert found.fix.do.startswith("Python runs it op by op")
+    assert found.fix is not None
+    assert found.fix.do.startswith("Python runs it op by op") is is_cured
 
 
 def test_what_each_epoch_begins_with_is_asked_about() -> None:

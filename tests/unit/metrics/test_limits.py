@@ -240,5 +240,5 @@ def test_a_cpu_is_measured_by_what_lies_beside_the_trace() -> None:
 def test_a_cpu_that_was_not_measured_says_who_measures_it() -> None:
     assert on_a_cpu()["speed_of_light_fraction"].reason == (
         "how fast this machine computes and moves data was not measured; `tfadvisor "
-        "run` measures it once the program has ended"
+        "run` measures it once the program has ended, if the cores are free then"
     )

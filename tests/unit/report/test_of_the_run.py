@@ -19,6 +19,7 @@ from tfadvisor.causes.account import (
 from tfadvisor.report.model import Report
 from tfadvisor.report.of_the_run import (
     StatementRow,
+    run_words,
     statement_rows,
     statements_note,
 )
@@ -72,3 +73,26 @@ def test_where_calls_return_before_the_devices_are_done_a_line_may_only_wait(
     trace: str, waits: bool
 ) -> None:
     assert ("may wait" in statements_note(reported(trace=trace))) is waits
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("v *= scale(v)", "v *= scale(v) 10% (train.py:30)"),
+        ("", "train.py:30 10%"),
+        ("x" * 40, f"{'x' * 31}… 10% (train.py:30)"),
+    ],
+    ids=["known", "unknown", "too long"],
+)
+def test_a_statement_that_only_its_place_names_is_shown_itself(
+    text: str, words: str
+) -> None:
+    report = reported()
+    assert report.run_account is not None
+    place = RunPlace("train.py", 30, "main", text)
+    part = RunPart("train.py:30", "other", 0.1, 1.0, 100, (place,), 9)
+    account = replace(report.run_account, parts=(*report.run_account.parts, part))
+
+    assert run_words(replace(report, run_account=account)) == (
+        f"10 s since the first step: steps 90%, {words}"
+    )

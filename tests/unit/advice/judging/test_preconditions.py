@@ -56,6 +56,7 @@ WORLD: Mapping[str, tuple[Value, ...]] = {
     "host_cause": CAUSES,
     "launch_cause": CAUSES,
     "input_cause": CAUSES,
+    "evaluated_result": ("goes into no step", "may go into the step", None),
     "host_tie": ("argument", "result", "step", None),
     "host_frame_runs_step": YES_OR_NO,
     "pipeline_built": ("dataset", "iterator", None),

@@ -28,6 +28,8 @@ _ENOUGH = 20
 """Rounds, in half a second or more."""
 _ENOUGH_SECONDS = 0.5
 _MOST_LETTERS = 1 << 22
+_MANY_LETTERS = 1 << 17
+"""After which functions that fill the text are left out."""
 _LOOK_SECONDS = 0.01
 _PATIENCE_SECONDS, _LONGEST_PATIENCE_SECONDS, _PATIENCE_ROUNDS = 1.0, 10.0, 3
 """For which a line of the loop is waited for."""
@@ -53,6 +55,10 @@ class RoundCounter:
         self._text = io.StringIO()
         self._looks: list[tuple[float, int]] = []
         """(when, how long the text was)."""
+        self._read = 0
+        """Of it, up to where what is called again was looked for."""
+        self._begun: dict[tuple[str, str, str], int] = {}
+        """How often the first line of each function came up to there."""
         self._code: Any = None
         self._median_seconds = 0.0
 
@@ -82,7 +88,7 @@ class RoundCounter:
             monitoring.register_callback(TOOL, line, partial(print, file=self._text))
             for code in functions:
                 monitoring.set_local_events(TOOL, code, line)
-            found = self._look(functions, seconds, over)
+            found = self._look(functions, seconds, over, monitoring)
         finally:
             for code in functions:
                 monitoring.set_local_events(TOOL, code, 0)
@@ -91,21 +97,45 @@ class RoundCounter:
         return found
 
     def _look(
-        self, functions: list[CodeType], seconds: float, over: threading.Event
+        self,
+        functions: list[CodeType],
+        seconds: float,
+        over: threading.Event,
+        monitoring: Any,
     ) -> dict[str, Any] | None:
         began = time.perf_counter()
         until, again = began + seconds, began + _ENOUGH_SECONDS
+        asked = {_known_by(code): code for code in functions}
         while time.perf_counter() < until and not over.wait(_LOOK_SECONDS):
             now = time.perf_counter()
             self._looks.append((now, self._text.tell()))
             if self._looks[-1][1] > _MOST_LETTERS:
                 break
+            if self._looks[-1][1] - self._read > _MANY_LETTERS:
+                self._ask_less(asked, monitoring)
             if now > again:
                 again = now + _ENOUGH_SECONDS
                 found = self._outermost(functions)
                 if found is not None and found["rounds"] >= _ENOUGH:
                     return found
         return self._outermost(functions)
+
+    def _ask_less(
+        self, asked: dict[tuple[str, str, str], CodeType], monitoring: Any
+    ) -> None:
+        """Of functions of libraries that are called again and again, as a framework's
+        when it runs ops one by one: their lines would fill the text.
+        """
+        text = self._text.getvalue()
+        for found in _LINE.finditer(text, self._read):
+            known = found[1], found[2], found[3]
+            code = asked.get(known)
+            if code is not None and int(found[4]) == _first_line(code):
+                self._begun[known] = self._begun.get(known, 0) + 1
+        self._read = len(text)
+        for known, times in self._begun.items():
+            if times > 1 and known in asked and not is_own(known[1]):
+                monitoring.set_local_events(TOOL, asked.pop(known), 0)
 
     def _outermost(self, functions: list[CodeType]) -> dict[str, Any] | None:
         times: dict[tuple[str, str, str], dict[int, list[float]]] = {}
@@ -146,9 +176,13 @@ def _is_called_again(code: CodeType, times: dict[int, list[float]]) -> bool:
     """
     if is_own(code.co_filename):
         return False
-    lines = [line for _, _, line in code.co_lines() if line is not None]
-    body = [line for line in lines if line > code.co_firstlineno]
-    return len(times.get(min(body, default=0), ())) > 1
+    return len(times.get(_first_line(code), ())) > 1
+
+
+def _first_line(code: CodeType) -> int:
+    """Of its body; 0 for none."""
+    lines = (line for _, _, line in code.co_lines() if line is not None)
+    return min((line for line in lines if line > code.co_firstlineno), default=0)
 
 
 def _loops(again: dict[int, list[float]]) -> list[dict[str, Any]]:
