@@ -94,9 +94,11 @@ def outside_of(
 def _is_known(part: RunPart) -> bool:
     """Whether a library's function says what it does, or one of the program's own has a
     name. A line of the loop where neither is seen, or that waits for the devices, may
-    wait for the steps.
+    wait for the steps. What compiles once, as for another stage of the training, costs
+    a longer run no more.
     """
-    if part.what == WAITING:
+    compiles_once = part.kind == "compile" and part.turns == 1
+    if part.what == WAITING or compiles_once:
         return False
     lines = [f"{place.file}:{place.line}" for place in part.places]
     return part.kind != "other" or (bool(lines) and part.what not in lines)

@@ -114,11 +114,16 @@ def shared(
     heard = [
         _corrected(one, metrics, evidence)
         for one in fired.judged
-        if evidence.why_ignored(one.rule.id) is None
+        if evidence.why_ignored(one.rule.id) is None and not _is_seen(one, evidence)
     ]
     by_size = _in_order(heard, evidence, lambda one: one.own.high)
     proven = {one.rule.id for one in by_size if _is_proven(one, evidence)}
     return shared_out(by_size, metrics, proven)
+
+
+def _is_seen(one: Judged, evidence: Evidence) -> bool:
+    """Whether samples of the whole run tell the same better than a window does."""
+    return one.rule.only_without_samples and evidence.account is not None
 
 
 def _is_proven(one: Judged, evidence: Evidence) -> bool:

@@ -48,7 +48,11 @@ from tfadvisor.causes.sampled_stacks import (
     stacks_of,
     unrecorded,
 )
-from tfadvisor.timeline.names.stack_frames import BESIDE_STEPS, Work
+from tfadvisor.timeline.names.stack_frames import (
+    BESIDE_STEPS,
+    Work,
+    loops_over_steps,
+)
 
 if TYPE_CHECKING:
     from tfadvisor.arrays import BoolArray, Int64Array
@@ -381,7 +385,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         if place is None:
             return kind, "the rest"
         begins = self.epoch_words(sampled, depth) == FIRST_BATCH
-        if begins and self._in_library(sampled, depth):
+        if begins and loops_over_steps(*place_of(self.stacks, self.level)):
             return kind, EPOCH_BEGINS
         return kind, f"{place.file}:{place.line}"
 

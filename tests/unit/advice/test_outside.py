@@ -166,7 +166,7 @@ def test_what_each_epoch_begins_with_is_asked_about() -> None:
     assert found.fix.do.startswith("The samples do not show what happens then. Does")
 
 
-@pytest.mark.parametrize("kind", ["evaluation", "saving", "compile"])
+@pytest.mark.parametrize("kind", ["evaluation", "saving", "other"])
 def test_what_came_once_cannot_come_less_often(kind: str) -> None:
     place = RunPlace("train.py", 46, "main")
     once = RunPart(kind, kind, 0.3, 30.0, 50, (place,), 1)
@@ -174,6 +174,13 @@ def test_what_came_once_cannot_come_less_often(kind: str) -> None:
     (found,) = outside_of(account(once), None)
 
     assert found.fix is None
+
+
+def test_what_compiles_once_is_no_finding() -> None:
+    place = RunPlace("train.py", 46, "main")
+    once = RunPart("compiling", "compile", 0.3, 30.0, 50, (place,), 1)
+
+    assert outside_of(account(once), None) == ()
 
 
 def test_a_plain_trace_keeps_its_verdict() -> None:

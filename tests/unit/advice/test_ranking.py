@@ -370,6 +370,14 @@ def run(evaluation: float) -> RunAccount:
     )
 
 
+def test_samples_of_the_whole_run_speak_for_what_lies_between_steps() -> None:
+    between = rule("a", only_without_samples=True)
+    seen = Evidence(account=run(0.02))
+
+    assert [one.rule_id for one in ranking(between).findings] == ["a"]
+    assert ranking(between, evidence=seen).findings == ()
+
+
 @pytest.mark.parametrize(
     ("share", "order"),
     [

@@ -89,7 +89,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     tells that each has it. codemods: what `tfadvisor fix` tries on the user's program,
     in this order. tier, proof: one of TIERS, of PROOFS. ask: of a likely rule, what the
     user can answer in one look. takes: the metric that says which share of step time
-    the finding is about, empty for that of the saving. confirmed: traces on which it
+    the finding is about, empty for that of the saving. only_without_samples: where the
+    whole run was watched, that tells the same better. confirmed: traces on which it
     fires from file to finding, and independent recordings on which it fired rightly.
     """
 
@@ -113,6 +114,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     proof: str = "shown"
     ask: str = ""
     takes: str = ""
+    only_without_samples: bool = False
     confirmed: tuple[str, ...] = ()
 
     @property

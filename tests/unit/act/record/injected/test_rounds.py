@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import CodeType
+
 import pytest
 
 from tfadvisor.act.record.injected.tfadvisor_hook.rounds import (
+    RoundCounter,
     _is_called_again,
+    _known_by,
     _loops,
 )
 
@@ -52,3 +56,37 @@ def test_loops_in_loops_differ_in_how_often_their_lines_come() -> None:
     assert (inner["lines"], inner["rounds"]) == ([11, 13], 80)
     assert inner["median_ms"] == pytest.approx(5.0)
     assert (outer["each"], inner["each"]) == ([10, 15], [11, 12])
+
+
+class Asked:
+    """Stands for `sys.monitoring`, which Python before 3.12 does not have."""
+
+    def __init__(self) -> None:
+        self.quiet: list[str] = []
+
+    def set_local_events(self, _tool: int, code: CodeType, events: int) -> None:
+        assert events == 0
+        self.quiet.append(code.co_name)
+
+
+def test_a_library_function_that_begins_again_is_asked_no_more() -> None:
+    """The wrapper begins at line 3: twice in the text; the program's function of the
+    same lines does too, and stays.
+    """
+    library, own = (
+        next(
+            part
+            for part in compile(WRAPPER, file, "exec").co_consts
+            if isinstance(part, CodeType)
+        )
+        for file in (INSTALLED, "/home/me/train.py")
+    )
+    counter, monitoring = RoundCounter(), Asked()
+    for code in (library, own):
+        for line in (3, 4, 6, 3, 4, 6):
+            print(code, line, file=counter._text)
+
+    counter._ask_less({_known_by(code): code for code in (library, own)}, monitoring)
+
+    assert monitoring.quiet == ["wrapper"]
+    assert counter._read == counter._text.tell()
