@@ -76,7 +76,9 @@ class LooksSoFar(msgspec.Struct, frozen=True):
     alike: int = 0
     """Such looks, one after the other, with the same steps."""
     best: RecordedWindow | None = None
-    """Of the looks."""
+    """Of the looks that showed steps."""
+    last: RecordedWindow | None = None
+    """Of those that showed none."""
     passed: ProgramLoop | None = None
     """The first loop that was over once it was recorded."""
     kept: RecordedRun | None = None
@@ -90,14 +92,13 @@ class LooksSoFar(msgspec.Struct, frozen=True):
 
     @property
     def found(self) -> RecordedRun | None:
-        """The recording; of a program in which none came about its best look, None
-        without any.
+        """The recording; of a program in which none came about its best look, else the
+        last one if the program goes round; None without any.
         """
-        if self.kept is not None or self.best is None:
+        look = self.best or (self.last if self.loop is not None else None)
+        if self.kept is not None or look is None:
             return self.kept
-        return RecordedRun(
-            self.best, self.best, rounds=(self.loop, None), wanted=self.wanted
-        )
+        return RecordedRun(look, look, rounds=(self.loop, None), wanted=self.wanted)
 
 
 # What is to be done.
@@ -226,7 +227,7 @@ def _without_look(state: Look, seen: NoWindow) -> State:
 def _judge(state: Look, look: RecordedWindow) -> State:
     pace = look.pace
     if pace is None:
-        return _again(state.known)
+        return _again(replace(state.known, last=look))
 
     known = replace(
         state.known,

@@ -87,9 +87,8 @@ def test_a_program_that_steps_is_recorded() -> None:
         [Over()],
         [SETTLED, counted(LOOP), Over()],
         [SETTLED, counted(LOOP), NoWindow("busy"), Over()],
-        [SETTLED, counted(LOOP), window(None), Over()],
     ],
-    ids=["before it trains", "its processes left", "no window", "no steps"],
+    ids=["before it trains", "its processes left", "no window"],
 )
 def test_a_program_that_ends_first_leaves_nothing(script: list[Seen]) -> None:
     state = after(script)
@@ -213,6 +212,25 @@ def test_looks_at_something_else_each_time_are_no_steps() -> None:
 
     assert isinstance(state, Finished)
     assert state.known.found is not None
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_shown"), [(LOOP, True), (None, False)], ids=["a loop", "no loop"]
+)
+def test_a_program_that_goes_round_without_steps_is_shown_as_it_was_seen_last(
+    lines: tuple[int, int] | None, is_shown: bool
+) -> None:
+    """Three looks show nothing that repeats, then the program ends."""
+    looks = [window(None) for _ in range(3)]
+    script: list[Seen] = []
+    for look in looks:
+        script += [SETTLED, counted(lines), look]
+
+    state = after([*script, Over()])
+
+    assert isinstance(state, Finished)
+    found = state.known.found
+    assert (found is not None and found.chosen is looks[-1]) is is_shown
 
 
 # What repeats and takes less than a round.

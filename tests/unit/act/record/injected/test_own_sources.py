@@ -62,3 +62,18 @@ def test_libraries_and_files_that_are_gone_are_left_out(imported: Path) -> None:
     names = [file for file, _, _ in own_sources.own_sources()["files"]]
     assert not any("site-packages" in file for file in names)
     assert os.__file__ not in names
+
+
+def test_of_too_many_files_those_of_the_outermost_folders_are_noted(
+    imported: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deeper = imported.parent / "a_library" / "part.py"
+    deeper.parent.mkdir()
+    deeper.write_text("y = 1\n", "utf-8")
+    found = {str(imported), str(deeper)}
+    monkeypatch.setattr(own_sources, "_own_files", lambda: found)
+    monkeypatch.setattr(own_sources, "_MOST", 1)
+
+    files = own_sources.own_sources()["files"]
+
+    assert [name for name, _, _ in files] == [str(imported)]
