@@ -302,6 +302,7 @@ def late_host_frame(question: Question) -> str:
     return max(frames, key=lambda one: one.input_ps + one.host_ps).place()
 
 
+@once
 def _excess(question: Question) -> tuple[np.ndarray, np.ndarray, TimeClass]:
     """(the late host's share of step time by class, the others' mean, the class with
     the largest difference).

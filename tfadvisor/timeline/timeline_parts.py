@@ -242,11 +242,10 @@ def modules_of_few_ops(
         return np.empty(0, np.int64)
     names, programs = int(name.max()) + 1, int(program.max()) + 2
     owner = module[named].astype(np.int64) * programs + program[named] + 1
-    pairs = distinct(owner * names + name[named])
-    owner, ops = np.unique(pairs // names, return_counts=True)
-    of_programs = owner // programs
-    found = distinct(of_programs)
-    return found[~is_in(found, of_programs[ops > FEW_OPS])]
+    owner = distinct(owner * names + name[named]) // names
+    of_many = owner[FEW_OPS:][owner[FEW_OPS:] == owner[:-FEW_OPS]]
+    found = distinct(owner // programs)
+    return found[~is_in(found, distinct(of_many // programs))]
 
 
 COLUMNS = DeviceOps.__struct_fields__[:-4]

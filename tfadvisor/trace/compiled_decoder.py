@@ -526,8 +526,10 @@ def _stat_columns(
     counts = work.tallies[:, :, 0]
     into = _wire.StatColumns(len(want.slots))
     columns: dict[int, _Slot] = {}
-    for slot in np.flatnonzero(counts.any(axis=0)).tolist():
-        column = _slot(work.tallies[counts[:, slot] > 0, slot])
+    for slot, seen in enumerate(_seen(work.tallies)):
+        if not seen[0]:
+            continue
+        column = _slot(*seen)
         columns[slot] = column
         into.give(slot, column.event, column.value, column.kind, column.length)
     for index, stats in enumerate(work.stats):
@@ -579,13 +581,26 @@ _COUNTS = 1 << Kind.INT | 1 << Kind.UINT
 _INT32 = np.iinfo(np.int32)
 
 
-def _slot(seen: Int64Array) -> _Slot:
-    """seen: a row for each chunk with such stats: how many, a bit for each kind, the
-    least and the largest.
+def _seen(tallies: Int64Array) -> list[list[int]]:
+    """Of each slot how many there are in all chunks, a bit for each kind, the least and
+    the largest, which are 0 where that is not in them.
     """
-    size = int(seen[:, 0].sum())
-    kinds = int(np.bitwise_or.reduce(seen[:, 1]))
-    fits = seen[:, 2].min() >= _INT32.min and seen[:, 3].max() <= _INT32.max
+    if not len(tallies):
+        return []
+    columns = np.moveaxis(tallies, 2, 0)
+    several = (
+        columns[0].sum(axis=0),
+        np.bitwise_or.reduce(columns[1], axis=0),
+        columns[2].min(axis=0),
+        columns[3].max(axis=0),
+    )
+    found: list[list[int]] = np.array(several).T.tolist()
+    return found
+
+
+def _slot(size: int, kinds: int, least: int, largest: int) -> _Slot:
+    """As `_seen` has them."""
+    fits = least >= _INT32.min and largest <= _INT32.max
     narrow = fits and not kinds & ~_COUNTS
     value: Int32Array | Int64Array = np.empty(size, np.int64)
     if narrow:

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import true_at
+from tfadvisor.arrays import distinct, true_at
 from tfadvisor.timeline.attribution.thread_time import Chains
 from tfadvisor.timeline.names.doings import Doing
 from tfadvisor.vocabulary import TimeClass
@@ -122,7 +122,8 @@ class _Places(NamedTuple):
 
 def _places(given: Sequence[Given]) -> tuple[_Places, list[int]]:
     """(the places, how many groups each class and thread has)."""
-    groups_of = {id(part.chains): _groups(part.chains) for part in given}
+    chains_of = {id(part.chains): part.chains for part in given}
+    groups_of = {known: _groups(chains) for known, chains in chains_of.items()}
     found = []
     sizes: list[int] = []
     for part in given:
@@ -172,10 +173,10 @@ def _examples(
 def _rank(*columns: npt.NDArray[np.int32]) -> Int64Array:
     """A number for each row: the same for rows that are alike in every column."""
     order = np.lexsort(columns[::-1])
-    ordered = np.stack(columns)[:, order]
+    ordered = np.array(columns)[:, order]
     changes = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.append(0, np.cumsum(changes))
+    rank = np.zeros(len(order), np.int64)
+    rank[order[1:]] = changes.cumsum()
     return rank
 
 
@@ -209,8 +210,9 @@ def _by_step(
     line = line[group]
     width = int(step.max()) + 2
     mine = line >= 0
-    place, part = np.unique(line[mine] * width + step[mine] + 1, return_inverse=True)
-    ps = _summed(part, ps[mine], len(place))
+    cell = line[mine] * width + step[mine] + 1
+    place = distinct(cell)
+    ps = _summed(place.searchsorted(cell), ps[mine], len(place))
     order = np.lexsort((-ps, place // width))
     line, column = np.divmod(place[order], width)
     ps = ps[order]
@@ -239,9 +241,10 @@ def _as_bits(line: Int64Array, column: Int64Array, shape: tuple[int, int]) -> li
         there = np.zeros((last - first, width), np.bool_)
         there[line[mine] - first, column[mine]] = True
         steps = np.packbits(there[:, 1:], axis=1, bitorder="little")
+        packed, size = steps.tobytes(), steps.shape[1]
         found += [
-            int.from_bytes(row.tobytes(), "little") | before
-            for row, before in zip(steps, there[:, 0].tolist(), strict=True)
+            int.from_bytes(packed[row * size : (row + 1) * size], "little") | before
+            for row, before in enumerate(there[:, 0].tolist())
         ]
     return found
 
