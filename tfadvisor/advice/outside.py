@@ -154,7 +154,8 @@ _ASK_HOW_OFTEN = _code(
 _BEGIN_ONCE = _code(
     "Keep one input pipeline through all epochs where that can be, so that what it "
     "does before its first batch, as starting workers or filling buffers, happens "
-    "once.",
+    "once. Does a shuffle buffer fill with what a costly map() made? Then shuffle "
+    "before it, or cache() behind it.",
     "",
 )
 _COMPILE_ONCE = _code(
