@@ -78,7 +78,7 @@ def device_work(
     )
     kinds = ops.kind.astype(np.int32)
     columns = (ops.name, ops.op, ops.module, ops.program, kinds, ops.path)
-    last, total = _summed(columns, spent)
+    last, total = _summed(columns, np.zeros(len(ops), np.int64), spent)
     module_of = module_names(ops.module, ops.program, ops.names, ops.program_ids)
     found: list[Spent] = []
     for event, ps in zip(last.tolist(), total.tolist(), strict=True):
@@ -143,8 +143,7 @@ def queued_work(device: Device, kind: TimeClass, instants: Intervals) -> list[Sp
         event = np.minimum(following, len(ops) - 1)
         module = ops.module[event]
         row[part] = np.where(module >= 0, module, ops.name[event])
-    length = instants.ends - instants.starts
-    last, total = _summed((row,), length)
+    last, total = _summed((row,), instants.starts, instants.ends)
     activity = QUEUED if kind is TimeClass.IDLE else "launched, not begun"
     found = []
     for name, ps in zip(row[last].tolist(), total.tolist(), strict=True):
@@ -195,14 +194,14 @@ def own_waits(
 
 def _summed(
     columns: tuple[npt.NDArray[np.int32], ...],
-    spent: Int64Array,
+    starts: Int64Array,
+    ends: Int64Array,
 ) -> tuple[Int64Array, Int64Array]:
     """(an event, ps) of each group of events that are alike in the columns and take any
     time, the largest first.
     """
-    nothing = np.zeros(len(spent), np.int64)
-    counted = (spent > 0).view(np.uint8)
-    last, _, total, _ = alike(columns, nothing, np.ascontiguousarray(spent), counted, 0)
+    counted = (ends > starts).view(np.uint8)
+    last, _, total, _ = alike(columns, starts, ends, counted, 0)
     order = np.argsort(-total, kind="stable")[:_MOST]
     return last[order], total[order]
 
