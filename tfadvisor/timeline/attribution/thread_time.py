@@ -194,7 +194,7 @@ class Chains(msgspec.Struct, frozen=True):
 
     def at_stretches(self, of_chains: BoolArray) -> BoolArray:
         """What is true of each chain, of each stretch."""
-        return of_chains[self.chain][self.who]
+        return of_chains.take(self.chain).take(self.who)
 
     def gaps(self) -> Intervals:
         """When nothing of the thread is recorded."""

@@ -105,7 +105,7 @@ class Threads(ThreadLayout, frozen=True, kw_only=True):
         rows = self.wanted_rows(wanted)
         if not (rows & self.borne).any():
             return np.empty(0, np.int64)
-        return true_at(rows[self.row])
+        return true_at(rows.take(self.row))
 
     def bear(
         self,
@@ -120,11 +120,11 @@ class Threads(ThreadLayout, frozen=True, kw_only=True):
             return np.zeros(0, np.bool_)
         if wanted in self.answers or len(self.names) <= _FEW_NAMES:
             answer = self.wanted_rows(wanted)
-            return answer[rows] if answer.any() else np.zeros(len(rows), np.bool_)
+            return answer.take(rows) if answer.any() else np.zeros(len(rows), np.bool_)
         borne = np.zeros(len(self.names), np.bool_)
         for row in used(rows, len(self.names)):
             borne[row] = wanted(self.names[row])
-        return borne[rows]
+        return borne.take(rows)
 
     def wanted_rows(self, wanted: Callable[[str], bool]) -> BoolArray:
         """Which names are wanted, by row; not to be written to."""
@@ -162,7 +162,7 @@ def host_threads(trace: HostTrace) -> Threads:
     own = _samplers_own(layout, end, _wanted_rows(names, answers, takes_sample))
 
     kind_of_name = host_classes(names)
-    kind = kind_of_name[layout.row]
+    kind = kind_of_name.take(layout.row)
     for placeless in (counted, own):
         kind[placeless] = HostClass.OTHER
         end[placeless] = layout.start[placeless]
@@ -192,7 +192,7 @@ def _nested_ends(layout: ThreadLayout, is_frame: BoolArray) -> Int64Array:
     ends = []
     for thread in layout.threads:
         part = thread.events
-        frames = is_frame[layout.row[part]]
+        frames = is_frame.take(layout.row[part])
         ends.append(without_crossings(layout.start[part], layout.end[part], frames))
     return np.concatenate(ends)
 
@@ -209,7 +209,7 @@ def _samplers_own(
     for thread in layout.threads if takes_sample.any() else ():
         part = thread.events
         start = layout.start[part]
-        mine = takes_sample[layout.row[part]]
+        mine = takes_sample.take(layout.row[part])
         if mine.any():
             sampling = union(start[mine], end[part][mine])
             found.append(thread.lo + true_at(sampling.contains(start)))
