@@ -84,10 +84,10 @@ def labels_of(given: Sequence[str], configured: Mapping[str, str]) -> dict[str, 
     UsageError for what is no NAME=VALUE.
     """
     found = dict(configured)
-    for one in given:
-        name, equals, value = one.partition("=")
+    for label in given:
+        name, equals, value = label.partition("=")
         if not (name and equals and value):
-            raise UsageError(f"--label {one}: give NAME=VALUE, e.g. batch=256.")
+            raise UsageError(f"--label {label}: give NAME=VALUE, e.g. batch=256.")
         found[name] = value
     return found
 

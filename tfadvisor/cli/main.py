@@ -58,8 +58,8 @@ def _told(error: Exception) -> int:
     if asked_to_end():  # and what was interrupted took it for something else
         return EXIT_INTERNAL
     if isinstance(error, AdvisorError):
-        for one in error.each if isinstance(error, SeveralMistakes) else (error,):
-            _say(str(one))
+        for failure in error.each if isinstance(error, SeveralMistakes) else (error,):
+            _say(str(failure))
         return error.exit_code
     mistake = _mistake_in_paths(error)
     if mistake is not None:

@@ -37,7 +37,7 @@ def places(given: Sequence[str] | None) -> list[Path]:
     """Paths of this machine and addresses. Raises UsageError for an address that is not
     taken.
     """
-    return [place_of(one) for one in given or ()]
+    return [place_of(place) for place in given or ()]
 
 
 def _is_installed_without_a_compiler() -> bool:

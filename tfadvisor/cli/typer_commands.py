@@ -58,17 +58,23 @@ def takes(
 
     def decorated(command: Callable[..., int]) -> Callable[..., int]:
         own = inspect.signature(command, eval_str=True).parameters
-        place = next(one.name for one in own.values() if one.annotation is group)
+        place = next(
+            parameter.name
+            for parameter in own.values()
+            if parameter.annotation is group
+        )
         fields = inspect.signature(group).parameters
         kinds = get_type_hints(group, include_extras=True)
         shared = names.split() or list(fields)
         parameters: list[inspect.Parameter] = []
-        for one in own.values():
-            if one.name != place:
-                parameters.append(one.replace(kind=one.KEYWORD_ONLY))
+        for parameter in own.values():
+            if parameter.name != place:
+                parameters.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
                 continue
             parameters += [
-                fields[name].replace(kind=one.KEYWORD_ONLY, annotation=kinds[name])
+                fields[name].replace(
+                    kind=parameter.KEYWORD_ONLY, annotation=kinds[name]
+                )
                 for name in shared
                 if name not in own
             ]
@@ -238,13 +244,13 @@ def _literal(command: Any) -> Iterator[None]:
         for param in (command, *command.params)
         if HAS_RICH and hasattr(param, "help")
     ]
-    for one, text in texts:
-        one.help = text and _MARKUP.sub(r"\\\1", text)
+    for param, text in texts:
+        param.help = text and _MARKUP.sub(r"\\\1", text)
     try:
         yield
     finally:
-        for one, text in texts:
-            one.help = text
+        for param, text in texts:
+            param.help = text
 
 
 def _print_examples(examples: str | None, formatter: Any) -> None:

@@ -43,7 +43,7 @@ FailOn = Annotated[
     str | None,
     choice(
         "--fail-on",
-        names=[one.value for one in Severity],
+        names=[severity.value for severity in Severity],
         metavar="LEVEL",
         help="exit with 1 if a finding is at least this severe",
         panel=RULES,

@@ -121,10 +121,10 @@ def add_runs(
     added, known = add(
         gate_inputs.store_of(store, written), snapshots, _kept(keep, written.keep)
     )
-    for one in added:
-        write_out(f"added {line(one)}\n")
-    for one in known:
-        note(f"{one.file}: this trace is in the baseline already.")
+    for run in added:
+        write_out(f"added {line(run)}\n")
+    for run in known:
+        note(f"{run.file}: this trace is in the baseline already.")
     return 0
 
 

@@ -129,7 +129,7 @@ def _write(page: TextPage, explained: Explained) -> None:
 def _list(page: TextPage, known: Sequence[Known]) -> None:
     if not known:
         return
-    for one in known:
-        page.line((one_line(one.name), TITLE), (f"  {one.kind}", DIM))
-        page.hanging("", one_line(one.title), _INDENT)
+    for term in known:
+        page.line((one_line(term.name), TITLE), (f"  {term.kind}", DIM))
+        page.hanging("", one_line(term.title), _INDENT)
     page.line()

@@ -206,7 +206,7 @@ def _print(made: Profile, output: Path, files: int) -> None:
         f"# {len(made.costs):,} instructions, {executions:,} executions, from "
         f"{traces}. Compile with them:\n"
     )
-    for one in notes:
-        write_out(f"# {one_line(one)}\n")
+    for remark in notes:
+        write_out(f"# {one_line(remark)}\n")
     if line:
         write_out(f"{one_line(line)}\n")

@@ -244,17 +244,19 @@ def _print_diffs(plan: PatchPlan, sources: Sources) -> None:
     """In each file's own encoding, so that the diff can be applied."""
     files = {file.name: file for file in sources.files}
     sys.stdout.flush()
-    for one in plan.patched:
-        if one.text:
-            sys.stdout.buffer.write(files[one.patch.file].encoded(one.patch.diff))
+    for patched in plan.patched:
+        if patched.text:
+            sys.stdout.buffer.write(
+                files[patched.patch.file].encoded(patched.patch.diff)
+            )
     sys.stdout.buffer.flush()
     _print_launch_lines(plan)
 
 
 def _print_launch_lines(plan: PatchPlan) -> None:
-    for one in plan.patched:
-        if not one.text:
+    for patched in plan.patched:
+        if not patched.text:
             sys.stdout.write(
-                f"# {one.rule_id}: before the line that launches the program\n"
-                f"{one.patch.diff}"
+                f"# {patched.rule_id}: before the line that launches the program\n"
+                f"{patched.patch.diff}"
             )

@@ -43,12 +43,12 @@ class _TakesFlags(Command):
         """What begins with a blank is never taken for an option."""
         options = {flag for param in self.get_params(ctx) for flag in param.opts}
         given = [
-            f" {one}"
-            if one != "--"
-            and one.startswith(_LOOK_LIKE_OPTIONS)
-            and one.partition("=")[0] not in options
-            else one
-            for one in args
+            f" {word}"
+            if word != "--"
+            and word.startswith(_LOOK_LIKE_OPTIONS)
+            and word.partition("=")[0] not in options
+            else word
+            for word in args
         ]
         return list(super().parse_args(ctx, given))
 
