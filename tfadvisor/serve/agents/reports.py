@@ -270,13 +270,13 @@ def patches(
     if lines:
         lines.append("")
     lines += plan_words(plan)
-    for one in sources.left_alone:
-        lines.append(f"{one.name} is left alone: {one.why}")
+    for file in sources.left_alone:
+        lines.append(f"{file.name} is left alone: {file.why}")
     return "\n".join(lines) + "\n"
 
 
 def _diffs(plan: PatchPlan) -> Iterator[str]:
-    for one in plan.patched:
-        if not one.text:
-            yield f"# {one.rule_id}: before the line that launches the program"
-        yield one.patch.diff.rstrip("\n")
+    for patched in plan.patched:
+        if not patched.text:
+            yield f"# {patched.rule_id}: before the line that launches the program"
+        yield patched.patch.diff.rstrip("\n")

@@ -396,9 +396,9 @@ class _Server(MCPServer):  # type: ignore[misc]  # the SDK is an extra
             if not isinstance(error.__cause__, ValidationError):
                 raise
             wrong = []
-            for one in error.__cause__.errors(include_url=False):
-                place = ".".join(map(str, one["loc"]))
-                wrong.append(f"{place}: {one['msg']}")
+            for mistake in error.__cause__.errors(include_url=False):
+                place = ".".join(map(str, mistake["loc"]))
+                wrong.append(f"{place}: {mistake['msg']}")
             said = in_one_message(f"{name}: {'; '.join(wrong)}")
             raise ToolError(said) from error
 

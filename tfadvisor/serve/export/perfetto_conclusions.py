@@ -110,7 +110,11 @@ class Conclusions:
         """A track a finding on each host: one slice over the counted steps, and inside
         it the time that it is about.
         """
-        findings = [one for one in report.findings if one.category != "capture"]
+        findings = [
+            conclusion
+            for conclusion in report.findings
+            if conclusion.category != "capture"
+        ]
         for host in self._hosts:
             if not len(host.counted) or not findings:
                 continue
@@ -151,8 +155,8 @@ class Conclusions:
         shift: int,
     ) -> None:
         names = []
-        for one, time in classes.items():
-            number = self._names.number(one.label)
+        for time_class, time in classes.items():
+            number = self._names.number(time_class.label)
             names.append(np.full(len(time), number, np.int64))
 
         start = np.concatenate([class_.starts for class_ in classes.values()])
@@ -179,10 +183,10 @@ class Conclusions:
         starts = [host.counted.starts[:1]]
         ends = [host.counted.ends[-1:]]
         names = [np.full(1, self._names.number(title), np.int64)]
-        for one, instants in claimed(host.classes, finding.claims):
+        for time_class, instants in claimed(host.classes, finding.claims):
             inside = intersection(instants, host.counted)
             marked = longest(inside, _MOST_MARKS)
-            number = self._names.number(one.label)
+            number = self._names.number(time_class.label)
             starts.append(marked.starts)
             ends.append(marked.ends)
             names.append(np.full(len(marked), number, np.int64))
@@ -251,8 +255,8 @@ def _on_any_device(
 ) -> dict[TimeClass, Intervals]:
     """The instants of each class; idle is what no class of a device has."""
     found = {}
-    for one in classes[0]:
-        found[one] = union_of(*(of_device[one] for of_device in classes))
+    for time_class in classes[0]:
+        found[time_class] = union_of(*(of_device[time_class] for of_device in classes))
 
     idle = []
     for of_device in classes:
@@ -376,8 +380,8 @@ def _words(finding: Finding) -> list[tuple[str, str]]:
         ("worth checking", finding.ask or ""),
         ("caveat", finding.caveat),
     ]
-    for place, one in enumerate(finding.locations):
-        words.append((f"where[{place}]", location_words(one)))
+    for place, location in enumerate(finding.locations):
+        words.append((f"where[{place}]", location_words(location)))
     for place, evidence in enumerate(finding.evidence):
         words.append((f"evidence[{place}]", evidence_words(evidence)))
     for place, fix in enumerate(finding.fixes):

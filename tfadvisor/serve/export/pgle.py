@@ -92,7 +92,7 @@ def counting_of(jaxlib: str | None) -> Counting:
 
 def _jax_version(trace: HostTrace) -> str | None:
     found = (plane.stats.get(JAX_VERSION) for plane in trace.planes)
-    return next((one for one in found if isinstance(one, str)), None)
+    return next((version for version in found if isinstance(version, str)), None)
 
 
 # The file that XLA reads: a ProfiledInstructionsProto.
@@ -220,8 +220,8 @@ def launch_line(
     """
     library = "tensorflow" if framework == "tensorflow" else "jaxlib"
     answers = [
-        accepts(one, version, library)
-        for one in (_SCHEDULER, f"{_FILE}={file.absolute()}")
+        accepts(flag, version, library)
+        for flag in (_SCHEDULER, f"{_FILE}={file.absolute()}")
     ]
     refused = [answer for answer in answers if answer.accepted is False]
     if refused:

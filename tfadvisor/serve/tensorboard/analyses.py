@@ -147,8 +147,8 @@ class Analyses:
         if not content:
             return False
         steps = json.loads(content)["steps"]
-        for one in (*steps["each"], *steps["set_aside"]):
-            if one["host"] == host and one["index"] == index:
+        for step in (*steps["each"], *steps["set_aside"]):
+            if step["host"] == host and step["index"] == index:
                 return True
         return False
 
@@ -272,7 +272,7 @@ class Analyses:
         """
         with self._turns.mutex:
             waiting = self._turns.queue
-            crowd = [one for one in waiting if one.visitor == pending.visitor]
+            crowd = [queued for queued in waiting if queued.visitor == pending.visitor]
             if len(crowd) < _MOST_OF_ONE:
                 crowd = waiting if len(waiting) >= _MOST_WAITING else []
             if not crowd:

@@ -135,8 +135,10 @@ def _listed(roots: Sequence[tuple[str, Path]]) -> dict[str, ListedRun]:
                 name = in_utf8(prefix + run.path.relative_to(root).as_posix())
             by_name.setdefault(name, _described(replace(run, name=name)))
     found = list(by_name.values())
-    found.sort(key=lambda one: (one.recorded, one.run.name), reverse=True)
-    return {one.run.name: one for one in found}
+    found.sort(
+        key=lambda described: (described.recorded, described.run.name), reverse=True
+    )
+    return {described.run.name: described for described in found}
 
 
 def _described(run: Run) -> ListedRun:

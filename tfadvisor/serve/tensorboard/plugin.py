@@ -87,26 +87,26 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
 
     def _runs(self, request: wrappers.Request) -> wrappers.Response:
         listed = self._listing.current()
-        runs = [self._about(name, one) for name, one in listed.items()]
+        runs = [self._about(name, listed_run) for name, listed_run in listed.items()]
         return _json(request, {"version": VERSION, "runs": runs})
 
     def _about(
         self,
         name: str,
-        one: ListedRun,
+        listed_run: ListedRun,
     ) -> dict[str, Any]:
         """A run of the list, for the page."""
         viewer = None
-        if one.for_xprof and "profile" in self._plugins:
+        if listed_run.for_xprof and "profile" in self._plugins:
             viewer = _TRACE_VIEWER.replace("{run}", quote(name, safe=""))
         return {
             "name": name,
-            "hosts": len(one.run.files),
-            "bytes": one.bytes,
-            "recorded": one.recorded,
-            "stamp": one.stamp,
+            "hosts": len(listed_run.run.files),
+            "bytes": listed_run.bytes,
+            "recorded": listed_run.recorded,
+            "stamp": listed_run.stamp,
             "trace_viewer": viewer,
-            "told": self._analyses.told(one),
+            "told": self._analyses.told(listed_run),
         }
 
     def _page(self, request: wrappers.Request) -> wrappers.Response:
