@@ -53,7 +53,7 @@ def as_text(
 def _other_differences(comparison: Comparison) -> list[str]:
     """Those for which the runs may be compared all the same."""
     found = comparison.differences
-    return [one for one in found if one not in comparison.refused]
+    return [difference for difference in found if difference not in comparison.refused]
 
 
 def _beside(
@@ -123,7 +123,7 @@ def causes_table(comparison: Comparison) -> list[str]:
 
     beside = beside_words(comparison)
     if beside:
-        lines += [f"- {in_markdown(one)}" for one in beside]
+        lines += [f"- {in_markdown(sentence)}" for sentence in beside]
         lines.append("")
     return lines
 
@@ -252,11 +252,13 @@ def verdict_words(comparison: Comparison) -> str:
 def _largest_changes(comparison: Comparison) -> list[str]:
     """`compute +401 µs`: the classes that make most of the change."""
     enough = 0.05 * abs(comparison.median_change_ms)
-    ordered = sorted(comparison.classes, key=lambda one: -abs(one.change_ms))
+    ordered = sorted(
+        comparison.classes, key=lambda class_change: -abs(class_change.change_ms)
+    )
     parts = []
-    for one in ordered[:_CLASSES]:
-        if abs(one.change_ms) >= enough:
-            parts.append(f"{one.name} {signed(one.change_ms)}")
+    for change in ordered[:_CLASSES]:
+        if abs(change.change_ms) >= enough:
+            parts.append(f"{change.name} {signed(change.change_ms)}")
     return parts
 
 

@@ -123,14 +123,14 @@ def read(file: Path) -> Ledger:
         if not line.strip():
             continue
         try:
-            one = msgspec.json.decode(line, type=Entry)
+            entry = msgspec.json.decode(line, type=Entry)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             unread += 1
             continue
-        if one.form != FORM:
+        if entry.form != FORM:
             unread += 1
         else:
-            entries.append(one)
+            entries.append(entry)
     return Ledger(tuple(entries), unread)
 
 
@@ -207,7 +207,7 @@ def sketch(
 
     said = list(names)[:_MOST]
     said += [f"device {kind}" for kind in kinds]
-    hashes = {crc32(f"{framework} {one}".encode()) for one in said}
+    hashes = {crc32(f"{framework} {part}".encode()) for part in said}
     return tuple(sorted(hashes))
 
 

@@ -61,11 +61,11 @@ def match_ops(
     pairs: list[Pair] = []
     for by, key in _STAGES:
         found = list(_paired(left, right, key))
-        left = _without(left, {id(one) for one, _ in found})
+        left = _without(left, {id(op) for op, _ in found})
         right = _without(right, {id(other) for _, other in found})
-        pairs += [Pair(one, other, by) for one, other in found]
+        pairs += [Pair(op, other, by) for op, other in found]
 
-    pairs += [Pair(one, None, None) for one in left]
+    pairs += [Pair(op, None, None) for op in left]
     pairs += [Pair(None, other, None) for other in right]
     return pairs
 
@@ -74,16 +74,16 @@ def same_work(pair: Pair) -> bool:
     """Whether both sides do the same work as far as the trace tells: as often, and of
     the same shapes where known.
     """
-    one = pair.base
+    base = pair.base
     other = pair.new
-    if one is None or other is None:
+    if base is None or other is None:
         return False
 
-    counts = (one.count_per_step, other.count_per_step)
+    counts = (base.count_per_step, other.count_per_step)
     if abs(counts[0] - counts[1]) > 0.01 * max(counts):
         return False
-    both_known = _known(one) and _known(other)
-    return not both_known or _shape(one) == _shape(other)
+    both_known = _known(base) and _known(other)
+    return not both_known or _shape(base) == _shape(other)
 
 
 def _shape(op: Op) -> _Shape:

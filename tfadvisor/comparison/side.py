@@ -130,11 +130,11 @@ def side_of(report: Report) -> Side | None:
     metrics = {}
     units = {}
     traits = {}
-    for name, one in report.metrics.items():
-        if one.value is not None:
-            metrics[name] = one.value
-            units[name] = one.unit
-            traits[name] = Traits(one.better, one.scatter)
+    for name, metric in report.metrics.items():
+        if metric.value is not None:
+            metrics[name] = metric.value
+            units[name] = metric.unit
+            traits[name] = Traits(metric.better, metric.scatter)
 
     advice = [finding for finding in report.findings if finding.category != "capture"]
     return Side(
@@ -150,7 +150,7 @@ def side_of(report: Report) -> Side | None:
         metrics=metrics,
         units=units,
         traits=traits,
-        findings=tuple(found_of(one) for one in advice),
+        findings=tuple(found_of(finding) for finding in advice),
     )
 
 

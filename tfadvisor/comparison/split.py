@@ -164,14 +164,14 @@ def _ordered(causes: Sequence[ChangeCause]) -> tuple[ChangeCause, ...]:
 
 
 def _whole(
-    one: ClassChange,
+    change: ClassChange,
     kind: str,
     change_ms: float,
     sure_ms: float = 0.0,
 ) -> ChangeCause:
     """A cause that is no op, called as its kind."""
     return ChangeCause(
-        class_name=one.name,
+        class_name=change.name,
         kind=kind,
         name=kind,
         change_ms=change_ms,
@@ -182,23 +182,23 @@ def _whole(
     )
 
 
-def _waiting(one: ClassChange, machine: _Machine) -> ChangeCause:
+def _waiting(change: ClassChange, machine: _Machine) -> ChangeCause:
     """The cause that a class is in which no device works."""
-    doubt = machine.drift(one.base_ms) + 2 * (one.error_ms or 0.0)
+    doubt = machine.drift(change.base_ms) + 2 * (change.error_ms or 0.0)
     return ChangeCause(
-        class_name=one.name,
+        class_name=change.name,
         kind="class",
-        name=one.name,
-        change_ms=one.change_ms,
-        sure_ms=_sure(one.change_ms, doubt),
-        base_ms=one.base_ms,
-        new_ms=one.new_ms,
+        name=change.name,
+        change_ms=change.change_ms,
+        sure_ms=_sure(change.change_ms, doubt),
+        base_ms=change.base_ms,
+        new_ms=change.new_ms,
         op=None,
     )
 
 
 def _computing(
-    one: ClassChange,
+    change: ClassChange,
     base: Side,
     new: Side,
     pairs: Sequence[Pair],
@@ -207,10 +207,10 @@ def _computing(
     """The causes of the compute class: ops, each for what it takes of the step on its
     side.
     """
-    before, after = _work(one.name, base, new, pairs)
+    before, after = _work(change.name, base, new, pairs)
     rates = _Rates(
-        one.base_ms / before if before > 0 else 0.0,
-        one.new_ms / after if after > 0 else 0.0,
+        change.base_ms / before if before > 0 else 0.0,
+        change.new_ms / after if after > 0 else 0.0,
     )
     enough_ms = _NAMED_ABOVE * base.mean_ms
 
@@ -221,15 +221,15 @@ def _computing(
         (ordinary if is_ordinary else rest).append(pair)
 
     named, others = _named(rest, rates, enough_ms)
-    causes = [_of_ops(one.name, group, rates, machine) for group in named]
+    causes = [_of_ops(change.name, group, rates, machine) for group in named]
     together = rates.change(ordinary)
     if ordinary and together:
-        causes.append(_whole(one, _UNCHANGED, together))
+        causes.append(_whole(change, _UNCHANGED, together))
 
-    left = one.change_ms - _sum(causes)
-    unlisted = base.rest_ms.get(one.name) or new.rest_ms.get(one.name)
-    if others or unlisted or not _is_nothing(left, one):
-        causes.append(_whole(one, _OTHERS, left))
+    left = change.change_ms - _sum(causes)
+    unlisted = base.rest_ms.get(change.name) or new.rest_ms.get(change.name)
+    if others or unlisted or not _is_nothing(left, change):
+        causes.append(_whole(change, _OTHERS, left))
     return causes
 
 
@@ -257,52 +257,52 @@ def _is_unchanged(
 
 
 def _hiding(
-    one: ClassChange,
+    change: ClassChange,
     base: Side,
     new: Side,
     pairs: Sequence[Pair],
     machine: _Machine,
 ) -> list[ChangeCause]:
     """The causes of collectives or copies: ops, and how much of them is hidden."""
-    rate = _rate_of_more(one, *_work(one.name, base, new, pairs))
+    rate = _rate_of_more(change, *_work(change.name, base, new, pairs))
     rates = _Rates(rate, rate)
     named, others = _named(
         pairs,
         rates,
         _NAMED_ABOVE * base.mean_ms,
     )
-    causes = [_of_ops(one.name, group, rates, machine) for group in named]
+    causes = [_of_ops(change.name, group, rates, machine) for group in named]
 
-    rest = new.rest_ms.get(one.name, 0.0) - base.rest_ms.get(one.name, 0.0)
+    rest = new.rest_ms.get(change.name, 0.0) - base.rest_ms.get(change.name, 0.0)
     unnamed = sum(rates.change(group) for group in others) + rate * rest
     if unnamed:
-        causes.append(_whole(one, _OTHERS, unnamed))
+        causes.append(_whole(change, _OTHERS, unnamed))
 
-    overlap = one.change_ms - _sum(causes)
-    if not _is_nothing(overlap, one):
-        sure = _sure(overlap, 2 * (one.error_ms or 0.0))
-        causes.append(_whole(one, "overlap", overlap, sure))
+    overlap = change.change_ms - _sum(causes)
+    if not _is_nothing(overlap, change):
+        sure = _sure(overlap, 2 * (change.error_ms or 0.0))
+        causes.append(_whole(change, "overlap", overlap, sure))
     return causes
 
 
 def _rate_of_more(
-    one: ClassChange,
+    change: ClassChange,
     before: float,
     after: float,
 ) -> float:
     """The rate of the side with more work. before, after: the ops' times."""
     if after >= before:
-        return one.new_ms / after if after > 0 else 0.0
-    return one.base_ms / before
+        return change.new_ms / after if after > 0 else 0.0
+    return change.base_ms / before
 
 
 def _sum(causes: Sequence[ChangeCause]) -> float:
     return sum(cause.change_ms for cause in causes)
 
 
-def _is_nothing(change_ms: float, one: ClassChange) -> bool:
+def _is_nothing(change_ms: float, change: ClassChange) -> bool:
     """Whether it is rounding."""
-    return abs(change_ms) <= 1e-9 * max(one.base_ms, one.new_ms)
+    return abs(change_ms) <= 1e-9 * max(change.base_ms, change.new_ms)
 
 
 def _work(
@@ -467,8 +467,8 @@ def _findings(
     """Those of the new side alone, then those of the base alone."""
     appeared = _without_cause_in(new.findings, base.findings)
     gone = _without_cause_in(base.findings, new.findings)
-    changes = [_finding_change(one, appeared=True) for one in appeared]
-    changes += [_finding_change(one, appeared=False) for one in gone]
+    changes = [_finding_change(finding, appeared=True) for finding in appeared]
+    changes += [_finding_change(finding, appeared=False) for finding in gone]
     return changes
 
 

@@ -171,7 +171,7 @@ def baselines(runs: Sequence[Snapshot]) -> list[list[Snapshot]]:
     latest run first.
     """
     found = listed(
-        (key_words(run.key), run) for run in sorted(runs, key=lambda one: one.age)
+        (key_words(run.key), run) for run in sorted(runs, key=lambda kept: kept.age)
     )
     return sorted(found.values(), key=lambda alike: alike[-1].recorded_at, reverse=True)
 

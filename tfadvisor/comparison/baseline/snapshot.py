@@ -309,7 +309,7 @@ def choose(
     first = candidates[0]
     mixed = _differences(candidates)
     if mixed:
-        return _refused(*(f"candidates differ: {one}" for one in mixed))
+        return _refused(*(f"candidates differ: {difference}" for difference in mixed))
 
     of_model = [run for run in stored if run.key.model == first.key.model]
     if not of_model:
@@ -372,11 +372,13 @@ def must_be_alike(base: Key, new: Key) -> tuple[str, ...]:
         ("hosts", str(base.hosts), str(new.hosts)),
     ]
     for label in sorted({*base.labels, *new.labels}):
-        one = base.labels.get(label, "not given")
+        value = base.labels.get(label, "not given")
         other = new.labels.get(label, "not given")
-        pairs.append((f"label {label}", one, other))
+        pairs.append((f"label {label}", value, other))
     return tuple(
-        _difference(what, one, other) for what, one, other in pairs if one != other
+        _difference(what, first, other)
+        for what, first, other in pairs
+        if first != other
     )
 
 
@@ -384,10 +386,10 @@ def may_differ(base: Snapshot, new: Snapshot) -> tuple[str, ...]:
     """The differences that are worth telling beside a verdict."""
     found: list[str] = []
     for what in dict.fromkeys([*base.about, *new.about]):
-        one = base.about.get(what, "")
+        value = base.about.get(what, "")
         other = new.about.get(what, "")
-        if not _alike(one, other):
-            found.append(_difference(what, one or "unknown", other or "unknown"))
+        if not _alike(value, other):
+            found.append(_difference(what, value or "unknown", other or "unknown"))
     return tuple(found)
 
 
@@ -395,9 +397,9 @@ def _difference(what: str, base: str, new: str) -> str:
     return f"{what}: {base} in the baseline, {new} now"
 
 
-def _alike(one: str, other: str) -> bool:
+def _alike(value: str, other: str) -> bool:
     try:
-        first, second = float(one), float(other)
+        first, second = float(value), float(other)
     except ValueError:
-        return one == other
+        return value == other
     return abs(first - second) <= _SOFT_TOLERANCE * max(abs(first), abs(second))

@@ -193,13 +193,13 @@ def _metric(side: Side, name: str) -> _Metric:
     )
 
 
-def _op(one: _Op, total: float) -> Op:
+def _op(op: _Op, total: float) -> Op:
     """total: of all ops, ms a step."""
-    given = asdict(one)
+    given = asdict(op)
     for name in ("flops", "bytes", "line"):
         if given[name] is not None:
             given[name] = int(given[name])
-    share = one.ms_per_step / total if total > 0 else 0.0
+    share = op.ms_per_step / total if total > 0 else 0.0
     return Op(op=None, share=share, precision=None, **given)
 
 

@@ -127,7 +127,7 @@ def add(
             kept = _new(folder, snapshot, alike, next_level=next_level)
             _write(kept)
             added.append(kept)
-            others = [one for one in alike if one.file != kept.file]
+            others = [run for run in alike if run.file != kept.file]
             _drop(others, len(others) + 1 - keep)
     return added, known
 
@@ -289,4 +289,6 @@ def prune(folder: Path, keep: int, model: str | None) -> list[Kept]:
 
 def _fits(kept: Kept, name: str) -> bool:
     known = (kept.file.name, kept.snapshot.fingerprint, kept.snapshot.origin.commit)
-    return str(kept.file) == name or any(one.startswith(name) for one in known)
+    return str(kept.file) == name or any(
+        identifier.startswith(name) for identifier in known
+    )

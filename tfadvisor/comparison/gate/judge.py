@@ -39,7 +39,7 @@ def judge(
     """reports and candidates: of the same traces, the gated one first. today: for
     entries that expire.
     """
-    broken = {one.name: one.error for report in reports for one in report.broken}
+    broken = {rule.name: rule.error for report in reports for rule in report.broken}
     checks = [check_budget(budget, reports) for budget in config.budgets]
     checks += check_relative(config, reports, candidates, baseline)
     checks += check_rules(config, reports[0], candidates, baseline)
@@ -88,7 +88,7 @@ def _comparison(
     if not baseline.runs:
         return None
 
-    by_step_time = sorted(candidates, key=lambda one: one.side.median_ms)
+    by_step_time = sorted(candidates, key=lambda candidate: candidate.side.median_ms)
     middle = by_step_time[(len(candidates) - 1) // 2]
     return compare_sides(
         baseline.typical().side,
@@ -183,7 +183,7 @@ def check_budget(budget: Budget, reports: Sequence[Report]) -> Check:
         if budget.metric in report.metrics:
             known.append(report.metrics[budget.metric])
 
-    values = [one.value for one in known if one.value is not None]
+    values = [metric.value for metric in known if metric.value is not None]
     if not values:
         return _no_budget(budget, known)
     return _within_budget(budget, middle_of(values), Unit(known[0].unit))
@@ -191,7 +191,7 @@ def check_budget(budget: Budget, reports: Sequence[Report]) -> Check:
 
 def _no_budget(budget: Budget, asked: Sequence[MetricValue]) -> Check:
     """Of a metric that no trace gives."""
-    reasons = [one.reason for one in asked if one.reason]
+    reasons = [metric.reason for metric in asked if metric.reason]
     why = reasons[0] if reasons else "this version does not measure it"
     return Check(
         "budget",
@@ -352,12 +352,12 @@ def _moved_of(
     """Of each metric that it rests on and both sides have: whether it moved beyond
     noise.
     """
-    metrics = [one.metric for one in finding.evidence if one.metric]
+    metrics = [evidence.metric for evidence in finding.evidence if evidence.metric]
     moved: list[bool] = []
     for metric in metrics:
-        one = _moved(metric, candidates, baseline, config, len(metrics))
-        if one is not None:
-            moved.append(one)
+        has_moved = _moved(metric, candidates, baseline, config, len(metrics))
+        if has_moved is not None:
+            moved.append(has_moved)
     return moved
 
 

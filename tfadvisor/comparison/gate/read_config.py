@@ -147,7 +147,7 @@ class _Reader:
 
     def complain(self) -> None:
         """Raises what was noted."""
-        mistakes = sorted(self.mistakes, key=lambda one: one.line)
+        mistakes = sorted(self.mistakes, key=lambda mistake: mistake.line)
         if len(mistakes) > 1:
             raise SeveralMistakes(mistakes)
         if mistakes:
@@ -169,12 +169,12 @@ class _Reader:
     def record(self, value: Any, kinds: Mapping[str, Kind], at: Path) -> dict[str, Any]:
         """What is right of a table with no other keys than these."""
         found = {}
-        for key, one in self.table(value, at).items():
+        for key, setting in self.table(value, at).items():
             if key not in kinds:
                 self.note((*at, key), f"is not known here{meant(key, kinds)}")
                 continue
             try:
-                found[key] = kinds[key](one)
+                found[key] = kinds[key](setting)
             except ValueError as error:
                 self.note((*at, key), str(error))
         return found
@@ -287,15 +287,15 @@ class _Reader:
     def rules(self, value: Any) -> Iterator[RuleLevel]:
         """`RULE = level`, or the same as a table."""
         known = self._known.rules
-        for pattern, one in self.table(value, ("rules",)).items():
+        for pattern, setting in self.table(value, ("rules",)).items():
             at: Path = ("rules", pattern)
             if not _fits_any(pattern, known):
                 self.note(at, f"no rule has this name{meant(pattern, known)}")
 
-            if isinstance(one, Mapping):
-                key, values, within = "level", one, at
+            if isinstance(setting, Mapping):
+                key, values, within = "level", setting, at
             else:
-                key, values, within = pattern, {pattern: one}, ("rules",)
+                key, values, within = pattern, {pattern: setting}, ("rules",)
             given = self.record(values, {key: one_of(*LEVELS)}, within)
             if key in given:
                 yield RuleLevel(pattern, given[key], self.line((*within, key)))
@@ -312,7 +312,9 @@ def known_names(rules: Sequence[pathlib.Path] = ()) -> Known:
 
     catalogue = load_catalogue(rules, preview=True)
     return Known(
-        metrics={name: one.unit.value for name, one in registered_metrics().items()},
+        metrics={
+            name: metric.unit.value for name, metric in registered_metrics().items()
+        },
         rules=tuple(rule.id for rule in catalogue.rules),
     )
 

@@ -200,73 +200,73 @@ def _weights(answerable: Mapping[str, Relative], first: Snapshot) -> dict[str, f
     return weights
 
 
-def _verdict(one: GatedMetric, keep: int, level: float, first: float) -> Check:
-    outcome, why = _outcome(one, keep, level)
-    if one.asked.level == "warn" and outcome is Outcome.FAIL:
+def _verdict(metric: GatedMetric, keep: int, level: float, first: float) -> Check:
+    outcome, why = _outcome(metric, keep, level)
+    if metric.asked.level == "warn" and outcome is Outcome.FAIL:
         outcome = Outcome.WARN
     return Check(
         kind="relative",
-        name=one.asked.metric,
-        level=one.asked.level,
+        name=metric.asked.metric,
+        level=metric.asked.level,
         outcome=outcome,
         message=why,
-        unit=one.unit,
-        worse=one.nature.worse,
-        value=one.value,
-        base=middle_of(one.base),
-        limit=words.beyond(one.base, one.allowed, one.nature),
-        detectable=words.detectable(one.base, one.reach(first), one.nature),
+        unit=metric.unit,
+        worse=metric.nature.worse,
+        value=metric.value,
+        base=middle_of(metric.base),
+        limit=words.beyond(metric.base, metric.allowed, metric.nature),
+        detectable=words.detectable(metric.base, metric.reach(first), metric.nature),
         detectable_outside=words.detectable(
-            one.base, one.reach_outside(first), one.nature
+            metric.base, metric.reach_outside(first), metric.nature
         ),
-        p=one.p(),
-        runs=len(one.base),
-        line=one.asked.line,
-        improved=outcome is Outcome.PASS and one.improved(level),
+        p=metric.p(),
+        runs=len(metric.base),
+        line=metric.asked.line,
+        improved=outcome is Outcome.PASS and metric.improved(level),
     )
 
 
-def _outcome(one: GatedMetric, keep: int, level: float) -> tuple[Outcome, str]:
+def _outcome(metric: GatedMetric, keep: int, level: float) -> tuple[Outcome, str]:
     """The verdict and its sentence."""
-    tell = words.Sentence(one)
-    over = [test for test in one.tests if test.distance > one.allowed]
-    sure = [test for test in over if one.significant(test, level)]
-    if one.raw.distance > one.allowed:
+    tell = words.Sentence(metric)
+    over = [test for test in metric.tests if test.distance > metric.allowed]
+    sure = [test for test in over if metric.significant(test, level)]
+    if metric.raw.distance > metric.allowed:
         if sure:
-            reach = sure[0].reach(level / len(one.tests))
+            reach = sure[0].reach(level / len(metric.tests))
             return Outcome.FAIL, tell.failed(reach)
-        if _is_far_above(one):
+        if _is_far_above(metric):
             return Outcome.FAIL, tell.above_all()
 
-    by_machine = _by_machine(one, tell, over, sure, level)
+    by_machine = _by_machine(metric, tell, over, sure, level)
     if by_machine is not None:
         return by_machine
 
-    reach = one.reach(level)
-    too_coarse = reach > one.allowed > 0
-    if too_coarse and one.tests[0].distance + reach > one.allowed:
-        outside = one.reach_outside(level)
-        more = _runs_that_help(one, keep)
+    reach = metric.reach(level)
+    too_coarse = reach > metric.allowed > 0
+    if too_coarse and metric.tests[0].distance + reach > metric.allowed:
+        outside = metric.reach_outside(level)
+        more = _runs_that_help(metric, keep)
         return Outcome.CANNOT_TELL, tell.cannot_tell(reach, outside, more=more)
 
-    significant = any(one.significant(test, level) for test in one.tests)
+    significant = any(metric.significant(test, level) for test in metric.tests)
     return Outcome.PASS, tell.passed(significant=significant)
 
 
-def _runs_that_help(one: GatedMetric, keep: int) -> int:
+def _runs_that_help(metric: GatedMetric, keep: int) -> int:
     """Further runs of the baseline. keep: how many it holds."""
-    wanted = FEWEST_RUNS if one.tests[0].few else keep
-    return max(wanted - one.runs, 0)
+    wanted = FEWEST_RUNS if metric.tests[0].few else keep
+    return max(wanted - metric.runs, 0)
 
 
-def _is_far_above(one: GatedMetric) -> bool:
+def _is_far_above(metric: GatedMetric) -> bool:
     """Whether it is over the limit and clear in every way."""
-    seen = (one.raw, *one.tests)
-    return all(test.distance > one.allowed and test.is_clear for test in seen)
+    seen = (metric.raw, *metric.tests)
+    return all(test.distance > metric.allowed and test.is_clear for test in seen)
 
 
 def _by_machine(
-    one: GatedMetric,
+    metric: GatedMetric,
     tell: words.Sentence,
     over: Sequence[Surprise],
     sure: Sequence[Surprise],
@@ -275,7 +275,7 @@ def _by_machine(
     """What the speed of the machine explains or hides; None where it does neither.
     over, sure: tests at equal speed that are over the limit, and significantly so.
     """
-    machine = one.machine
+    machine = metric.machine
     if machine is None:
         return None
 
@@ -285,7 +285,7 @@ def _by_machine(
     if sure:
         return Outcome.CANNOT_TELL, tell.faster_machine(sure[0].distance, factor)
 
-    surprising = one.raw.distance > one.allowed and one.raw.p() <= level
+    surprising = metric.raw.distance > metric.allowed and metric.raw.p() <= level
     if not surprising or over:
         return None
     steady = machine.steady()

@@ -163,7 +163,9 @@ class Sentence(msgspec.Struct, frozen=True):
         """A distance on the scale, in words of change."""
         if not isfinite(distance) or abs(distance) > _HUGE:
             return "any size"
-        one, centre = self.about, middle_of(self.about.base)
+        metric, centre = self.about, middle_of(self.about.base)
         return change_words(
-            centre, beyond(one.base, distance, one.nature) - centre, Unit(one.unit)
+            centre,
+            beyond(metric.base, distance, metric.nature) - centre,
+            Unit(metric.unit),
         )

@@ -27,9 +27,9 @@ def p_above(
     beyond, the normal approximation with continuity correction.
     """
     doubled = 0
-    for one in new:
+    for value in new:
         for other in base:
-            doubled += (one > other) + (one >= other)
+            doubled += (value > other) + (value >= other)
 
     n = len(base)
     m = len(new)
@@ -96,7 +96,7 @@ def _differences(
     base: Sequence[float],
     new: Sequence[float],
 ) -> list[float]:
-    return [one - other for one in new for other in base]
+    return [value - other for value in new for other in base]
 
 
 def surely_above(

@@ -93,8 +93,8 @@ def surely_above(
 
 def _means_of_two(values: Sequence[float]) -> list[float]:
     means = []
-    for at, one in enumerate(values):
-        means += [(one + other) / 2 for other in values[at:]]
+    for at, value in enumerate(values):
+        means += [(value + other) / 2 for other in values[at:]]
     return means
 
 
@@ -106,6 +106,6 @@ def _doubled_rank(
     place that it could have.
     """
     size = abs(value)
-    below = sum(one < size for one in sizes)
-    up_to = sum(one <= size for one in sizes)
+    below = sum(other < size for other in sizes)
+    up_to = sum(other <= size for other in sizes)
     return below + up_to + 1

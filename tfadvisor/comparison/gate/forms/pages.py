@@ -180,7 +180,8 @@ def as_html(verdict: GateResult) -> str:
         parts.append(f'<p class="dim">Detects: {text(seen)}</p>')
     checks = [check for outcome in (*SHOWN, *QUIET) for check in verdict.of(outcome)]
     rows = [
-        (one.outcome.value, one.name, one.message, *_numbers(one)) for one in checks
+        (check.outcome.value, check.name, check.message, *_numbers(check))
+        for check in checks
     ]
     if rows:
         titles = ("outcome", "check", "what it says", "baseline", "now", "limit")
@@ -212,7 +213,7 @@ def _numbers(check: Check) -> tuple[str, str, str]:
         return "", "", ""
     unit = Unit(check.unit)
     base, now, limit = (
-        "" if one is None else in_words(one, unit)
-        for one in (check.base, check.value, check.limit)
+        "" if value is None else in_words(value, unit)
+        for value in (check.base, check.value, check.limit)
     )
     return base, now, limit

@@ -200,7 +200,7 @@ def _largest_class(verdict: GateResult) -> str:
         return ""
 
     change = comparison.median_change_ms
-    largest = max(comparison.classes, key=lambda one: one.change_ms * change)
+    largest = max(comparison.classes, key=lambda class_: class_.change_ms * change)
     is_alike = largest.change_ms * change > 0
     if not is_alike or abs(largest.change_ms) < _MOSTLY * abs(change):
         return ""
@@ -233,7 +233,7 @@ def could_have_seen(verdict: GateResult) -> str:
         if base is not None and detectable is not None:
             share = detectable / abs(base) if base else 0.0
             found.append((share, f"{check.name} {_change(check, base, detectable)}"))
-    found.sort(key=lambda one: -one[0])
+    found.sort(key=lambda change: -change[0])
     return ", ".join(words for _, words in found)
 
 
