@@ -42,7 +42,7 @@ def answers_to(
     ended = False
     while True:
         known = board.processes()
-        processes = [one for one in known if one.name in order.asked]
+        processes = [process for process in known if process.name in order.asked]
         settled = all(map(order.is_settled_by, processes))
         if settled or time.monotonic() > until:
             return [process for process in processes if order.number in process.windows]
@@ -57,10 +57,10 @@ def names_of(processes: Sequence[Process]) -> dict[str, str]:
     """What each process's trace is called: its host, numbered by process where several
     share it.
     """
-    sharing = Counter(one.host for one in processes)
+    sharing = Counter(peer.host for peer in processes)
     numbers: Counter[str] = Counter()
     names = {}
-    for process in sorted(processes, key=lambda one: (one.host, one.pid)):
+    for process in sorted(processes, key=lambda peer: (peer.host, peer.pid)):
         host = process.host
         names[process.name] = f"{host}-{numbers[host]}" if sharing[host] > 1 else host
         numbers[host] += 1

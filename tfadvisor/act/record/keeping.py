@@ -158,12 +158,12 @@ def _new_run(logdir: Path, now: datetime) -> Path:
 
 
 def _note(recorded: RecordedRun) -> dict[str, Any]:
-    loops = [one for one in recorded.rounds if one is not None]
+    loops = [loop for loop in recorded.rounds if loop is not None]
     return {
         "framework": recorded.chosen.read.framework,
         "recorded": _window_note(recorded.chosen),
         "look": _window_note(recorded.before),
-        "rounds_ms": [one and _rounded(one.median_ms) for one in recorded.rounds],
+        "rounds_ms": [loop and _rounded(loop.median_ms) for loop in recorded.rounds],
         "loop": loops[0].place if loops else None,
         "python_tracer_cost": _rounded(recorded.cost),
     }

@@ -74,9 +74,9 @@ class _Facts(msgspec.Struct, frozen=True, dict=True):
     def round_ms(self) -> list[float]:
         """As long as a round of it took, unrecorded."""
         loop = self.loop
-        there = (one for one in self.recorded.rounds if one is not None)
-        alike = (one for one in there if loop is not None and one.is_of(loop))
-        return [one.median_ms for one in alike if one.median_ms]
+        there = (rounds for rounds in self.recorded.rounds if rounds is not None)
+        alike = (rounds for rounds in there if loop is not None and rounds.is_of(loop))
+        return [rounds.median_ms for rounds in alike if rounds.median_ms]
 
     @property
     def of_a_round(self) -> float | None:
@@ -174,7 +174,7 @@ def _round_times(facts: _Facts) -> str:
     pace, loop = facts.pace, facts.loop
     assert pace is not None
     assert loop is not None
-    times = " and ".join(f"{one:.3g} ms" for one in facts.round_ms)
+    times = " and ".join(f"{duration:.3g} ms" for duration in facts.round_ms)
     return (
         f"A round of the loop at {loop.place} takes {times} unrecorded, a step "
         f"{pace.median_ms:.3g} ms in the recording. {_OF_RECORDED}"

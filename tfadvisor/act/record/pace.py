@@ -85,7 +85,7 @@ def pace_of(
     if known.share > _MOST and few:
         return None
 
-    shares = [one.breakdown.get("compile", 0.0) for one in steps.each]
+    shares = [step.breakdown.get("compile", 0.0) for step in steps.each]
     share = sum(shares) / len(shares)
     compiles = max(share, known.share) > _COMPILES
     return Pace(

@@ -76,7 +76,7 @@ class ProgramTimes:
                 counted[end]["program_seconds"] = self._at(moment)
 
     def _at(self, moment: float) -> float:
-        nearest = min(self._times, key=lambda one: abs(one[0] - moment))
+        nearest = min(self._times, key=lambda reading: abs(reading[0] - moment))
         return nearest[1]
 
     def _read(self) -> None:

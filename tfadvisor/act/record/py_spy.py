@@ -104,7 +104,7 @@ def read_stays(file: Path) -> list[WatchedThread]:
     events = msgspec.json.decode(file.read_bytes(), type=list[_Event])
     by_thread = listed(((event.pid, event.tid), event) for event in events)
     found = (_watched(pid, mine) for (pid, _), mine in by_thread.items())
-    return [one for one in found if one is not None]
+    return [watched for watched in found if watched is not None]
 
 
 def _watched(pid: int, events: Sequence[_Event]) -> WatchedThread | None:
@@ -132,9 +132,9 @@ class _Names:
         command = self.commands.get(pid, "").partition(" ")[0]
         self.process = f"{pid} {Path(command).name}"[:_LONGEST]
         self.number, self.thread = "", ""
-        for one in filter(None, map(_THREAD.fullmatch, names)):
+        for thread in filter(None, map(_THREAD.fullmatch, names)):
             # The first may be from before it had a name.
-            self.number, self.thread = one[1], (one[2] or "")[:_LONGEST]
+            self.number, self.thread = thread[1], (thread[2] or "")[:_LONGEST]
         self.is_main = self.number == str(pid)
         if self.is_main:
             self.thread = self.thread or "MainThread"
@@ -171,8 +171,8 @@ def _frame(event: _Event) -> Frame | None:
 
 def _shown(stack: Sequence[Frame | None]) -> tuple[Frame, ...]:
     """Up to where tfadvisor itself begins."""
-    there = (one for one in stack if one is not None)
-    frames = tuple(takewhile(lambda one: not _is_ours(one[0]), there))
+    there = (frame for frame in stack if frame is not None)
+    frames = tuple(takewhile(lambda frame: not _is_ours(frame[0]), there))
     if len(frames) <= DEEPEST:
         return frames
     half = DEEPEST // 2

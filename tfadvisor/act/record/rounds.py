@@ -115,7 +115,7 @@ def count_rounds(
     began_ns = time.time_ns()
     until = time.monotonic() + _OF_COUNTING * seconds
     number = str(board.order(processes, seconds, only_rounds=True))
-    asked = frozenset(one.name for one in processes)
+    asked = frozenset(peer.name for peer in processes)
     order = GivenOrder(number, asked, seconds)
     answered = answers_to(
         order,
@@ -199,11 +199,13 @@ def stacks_since(
 ) -> list[Stack]:
     """Of the main thread, one for each sample. ended_ns: None for up to now."""
     at, numbers = samples.ticks()
-    stacks = [tuple(samples.frames[one] for one in stack) for stack in samples.stacks]
+    stacks = [
+        tuple(samples.frames[number] for number in stack) for stack in samples.stacks
+    ]
     wanted = at >= began_ns
     if ended_ns is not None:
         wanted &= at <= ended_ns
-    return [stacks[one] for one in numbers[wanted].tolist() if stacks[one]]
+    return [stacks[number] for number in numbers[wanted].tolist() if stacks[number]]
 
 
 # How long a round takes.
@@ -239,11 +241,11 @@ def _line_of_loop(samples: Samples, stack: Sequence[int], loop: ProgramLoop) -> 
     frames = samples.frames
     looping, function, first, last = loop.in_samples
     is_open = any(
-        frames[one][:2] == (looping, function) and first <= frames[one][2] <= last
-        for one in stack
+        frames[number][:2] == (looping, function) and first <= frames[number][2] <= last
+        for number in stack
     )
-    own = [one for one in stack if is_own_file(frames[one][0])]
-    calls = tuple(frames[one] for one in stack)
+    own = [number for number in stack if is_own_file(frames[number][0])]
+    calls = tuple(frames[number] for number in stack)
     return own[-1] if is_open and own and not _is_no_step(calls) else -1
 
 
@@ -383,7 +385,7 @@ def _program_loop(
     file = looping
     if not is_own_file(looping):
         within = function
-        own = [one for one in stack[:depth] if is_own_file(one[0])]
+        own = [frame for frame in stack[:depth] if is_own_file(frame[0])]
         if own:
             file, function, line = own[-1]
     return ProgramLoop(
@@ -401,14 +403,14 @@ def _inside(stacks: Sequence[Stack]) -> str:
     """The line of the program's call that all of them are in, without a loop."""
     if len(set(stacks)) > 1:
         return ""
-    own = [one for one in stacks[0] if is_own_file(one[0])]
+    own = [frame for frame in stacks[0] if is_own_file(frame[0])]
     return f"{Path(own[-1][0]).name}:{own[-1][2]}" if own else ""
 
 
 def _loop_around(file: str, first: int, last: int) -> tuple[int, int] | None:
     """The first and the last line of the innermost loop around both."""
     around = [loop for loop in _loops_in(file) if loop[0] <= first and last <= loop[1]]
-    return min(around, key=lambda one: one[1] - one[0], default=None)
+    return min(around, key=lambda loop: loop[1] - loop[0], default=None)
 
 
 @lru_cache(maxsize=64)

@@ -65,7 +65,7 @@ def settled(
     none before. now: as their times.
     """
     training = may_train(processes, now)
-    times = [one.last_compiled for one in training]
+    times = [process.last_compiled for process in training]
     compiled = [time for time in times if time is not None]
 
     is_quiet = now - max(compiled, default=0.0) >= quiet_seconds

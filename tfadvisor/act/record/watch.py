@@ -201,7 +201,9 @@ class SeenStacks:
             entries = list(self._entries)
             stacks = list(self._stacks)
 
-        mine = [number for number, one in enumerate(threads) if pid in one.parents]
+        mine = [
+            number for number, thread in enumerate(threads) if pid in thread.parents
+        ]
         mine.sort(key=lambda number: threads[number].number != str(pid))
         thread_numbers = _numbered(mine)
         entries = [entry for entry in entries if entry[1] in thread_numbers]
@@ -242,8 +244,8 @@ class SeenStacks:
 def _numbered(these: Iterable[_Thing]) -> dict[_Thing, int]:
     """In the order in which they come first."""
     found: dict[_Thing, int] = {}
-    for one in these:
-        found.setdefault(one, len(found))
+    for thing in these:
+        found.setdefault(thing, len(found))
     return found
 
 

@@ -141,7 +141,7 @@ def record_window(
         number = board.order(
             processes, seconds, python_tracer=python_tracer, first=first
         )
-        asked = frozenset(one.name for one in processes)
+        asked = frozenset(peer.name for peer in processes)
         order = GivenOrder(str(number), asked, seconds)
         answered = answers_to(
             order,
@@ -150,7 +150,7 @@ def record_window(
             writing,
         )
 
-    recorded = [one for one in answered if "file" in one.windows[order.number]]
+    recorded = [peer for peer in answered if "file" in peer.windows[order.number]]
     if recorded:
         collected = collect(
             board.folder,
@@ -179,7 +179,7 @@ def _have_left(
     names: frozenset[str],
 ) -> bool:
     asked = [process for process in board.processes() if process.name in names]
-    return all(one.left for one in asked)
+    return all(process.left for process in asked)
 
 
 # The files of a window.
@@ -199,7 +199,7 @@ def collect(
     window.mkdir()
 
     hosts = names_of(recorded)
-    answers = tuple(one.windows[number] for one in recorded)
+    answers = tuple(peer.windows[number] for peer in recorded)
     pids = []
     for process, answer in zip(recorded, answers, strict=True):
         is_here = process.host == socket.gethostname()
@@ -316,7 +316,7 @@ def _compiling(
     """Of the process that compiled most."""
     most = max(
         answers,
-        key=lambda one: float(one["compiling"]),
+        key=lambda answer: float(answer["compiling"]),
     )
     share = most["compiling"] / max(seconds, 1e-9)
     return Compiling(min(share, 1.0), most["compiled"])

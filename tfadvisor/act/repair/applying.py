@@ -96,7 +96,7 @@ def write(
     """Writes the files, after all of them were found to be writable and as they were
     read. Raises UsageError.
     """
-    files = {one.name: one for one in sources.files}
+    files = {source.name: source for source in sources.files}
     whole = {}
     for name, text in texts.items():
         whole[name] = _checked(files[name], text, sources.root)

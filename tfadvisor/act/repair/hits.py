@@ -70,7 +70,7 @@ class Hit(msgspec.Struct, frozen=True):
     def source(self) -> str:
         """The whole program after it."""
         whole = self.before
-        for edit in sorted(self.edits, key=lambda one: one.first, reverse=True):
+        for edit in sorted(self.edits, key=lambda change: change.first, reverse=True):
             before, behind = whole[: edit.first], whole[edit.last :]
             whole = before + edit.text.encode() + behind
         return whole.decode()

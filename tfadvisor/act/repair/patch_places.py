@@ -49,8 +49,8 @@ def hits_of(
         return ()
     if len(found) > _MOST_PLACES:
         return ()
-    changed = [one for one in found if one.source != text]
-    return tuple(one for one in changed if _compiles(one.source))
+    changed = [hit for hit in found if hit.source != text]
+    return tuple(hit for hit in changed if _compiles(hit.source))
 
 
 def _compiles(text: str) -> bool:
@@ -108,9 +108,9 @@ def places_of(
             if _same_name(location.file, file)
         ]
         lines = []
-        for one in traced:
-            if one.line is not None and _still_there(text, one.line, one.op):
-                lines.append(one.line)
+        for place in traced:
+            if place.line is not None and _still_there(text, place.line, place.op):
+                lines.append(place.line)
         found[file] = FaultPlace(
             tuple(lines),
             names,
@@ -159,23 +159,23 @@ def narrowed(
     for file, found in hits.items():
         every += [PatchPlace(file, hit) for hit in found]
     if at is not None:
-        return [one for one in every if at.is_in(one)]
+        return [patch for patch in every if at.is_in(patch)]
 
     fits = (_is_on_a_line, _is_about_a_function, _is_in_a_file)
     for fit in fits:
-        fitting = [one for one in every if fit(one, places[one.file])]
+        fitting = [patch for patch in every if fit(patch, places[patch.file])]
         if fitting:
             return fitting
     return every
 
 
-def _is_on_a_line(one: PatchPlace, place: FaultPlace) -> bool:
-    return any(map(one.holds, place.lines))
+def _is_on_a_line(patch: PatchPlace, place: FaultPlace) -> bool:
+    return any(map(patch.holds, place.lines))
 
 
-def _is_about_a_function(one: PatchPlace, place: FaultPlace) -> bool:
-    return not set(one.hit.names).isdisjoint(place.names)
+def _is_about_a_function(patch: PatchPlace, place: FaultPlace) -> bool:
+    return not set(patch.hit.names).isdisjoint(place.names)
 
 
-def _is_in_a_file(_one: PatchPlace, place: FaultPlace) -> bool:
+def _is_in_a_file(_patch: PatchPlace, place: FaultPlace) -> bool:
     return place.told

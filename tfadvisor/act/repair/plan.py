@@ -237,25 +237,29 @@ def plan_words(plan: PatchPlan) -> Iterator[str]:
         yield "nothing to patch: the report has no such finding."
 
 
-def _patched_words(one: Patched) -> str:
-    where = f"{one.patch.file}:{one.line}" if one.text else "the launch script"
-    effect = f"changes: {one.changes}" if one.changes else "results stay as they are"
-    return f"{one.rule_id}: {where}: {one.did} ({one.patch.sure}; {effect})"
+def _patched_words(patched: Patched) -> str:
+    where = (
+        f"{patched.patch.file}:{patched.line}" if patched.text else "the launch script"
+    )
+    effect = (
+        f"changes: {patched.changes}" if patched.changes else "results stay as they are"
+    )
+    return f"{patched.rule_id}: {where}: {patched.did} ({patched.patch.sure}; {effect})"
 
 
-def _unpatched_words(one: Unpatched) -> Iterator[str]:
-    end = ":" if one.candidates else "."
-    yield f"{one.rule_id}: no patch: {one.why}{end}"
-    for candidate in one.candidates[:_MOST_LISTED]:
+def _unpatched_words(unpatched: Unpatched) -> Iterator[str]:
+    end = ":" if unpatched.candidates else "."
+    yield f"{unpatched.rule_id}: no patch: {unpatched.why}{end}"
+    for candidate in unpatched.candidates[:_MOST_LISTED]:
         yield f"    {candidate}"
-    others = len(one.candidates) - _MOST_LISTED
+    others = len(unpatched.candidates) - _MOST_LISTED
     if others > 0:
         yield f"    and {others} more; --source train.py looks at one program alone"
 
 
 def with_patches(report: Report, plan: PatchPlan) -> Report:
     """The report with each patch in the fix that it makes: the first of its kind."""
-    made = {one.rule_id: one for one in plan.patched}
+    made = {patched.rule_id: patched for patched in plan.patched}
     findings = []
     for finding in report.findings:
         findings.append(_filled(finding, made.get(finding.rule_id)))

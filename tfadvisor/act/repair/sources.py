@@ -81,11 +81,11 @@ def read_sources(place: Path) -> Sources:
     found: dict[str, ProgramFile] = {}
     left: list[LeftAlone] = []
     for path in paths:
-        one = _read(path, root)
-        if isinstance(one, ProgramFile):
-            found[one.name] = one
-        elif one is not None:
-            left.append(one)
+        file = _read(path, root)
+        if isinstance(file, ProgramFile):
+            found[file.name] = file
+        elif file is not None:
+            left.append(file)
     if not place.is_dir() and not found:
         why = left[0].why if left else "no Python file that uses a framework"
         raise UsageError(f"--source {place}: {why}.")
@@ -99,7 +99,7 @@ def read_sources(place: Path) -> Sources:
 def _python_files(root: Path) -> Iterator[Path]:
     count = 0
     for folder, below, names in os.walk(root, followlinks=False):
-        ours = [one for one in below if _is_ours(Path(folder, one))]
+        ours = [subfolder for subfolder in below if _is_ours(Path(folder, subfolder))]
         below[:] = sorted(ours)
         for name in sorted(filter(_is_program, names)):
             count += 1
@@ -227,9 +227,9 @@ def _with_imports(
         yield path
 
         is_ours = path.is_file() and path.absolute().is_relative_to(root)
-        one = _read(path, root) if is_ours else None
-        if isinstance(one, ProgramFile):
-            for name in _imported(one.text):
+        file = _read(path, root) if is_ours else None
+        if isinstance(file, ProgramFile):
+            for name in _imported(file.text):
                 left += _files_of(name, root, path.parent)
 
 
@@ -249,7 +249,7 @@ def _files_of(
 ) -> Iterator[Path]:
     """The file of a module, or of the package around an imported name."""
     parts = module.split(".")
-    modules = [one for one in (parts, parts[:-1]) if one]
+    modules = [names for names in (parts, parts[:-1]) if names]
     for start in (root, beside):
         for known in modules:
             path = start.joinpath(*known)

@@ -189,7 +189,7 @@ PARTS = (
         check="values",
     ),
 )
-BY_NAME = {one.name: one for one in PARTS}
+BY_NAME = {part.name: part for part in PARTS}
 HOOKED = tuple(BY_NAME)
 
 
@@ -248,7 +248,7 @@ def profile_of(arms: Sequence[Arm]) -> str:
     time; jit on saves 57%`.
     """
     ratios = _ratios_of(arms)
-    parts = [one.name for one in arms if _is_part(one, ratios)]
+    parts = [tried.name for tried in arms if _is_part(tried, ratios)]
     costs = {}
     for name in parts:
         if ratios[name].high < 1:
@@ -323,8 +323,8 @@ def share(ratio: StepRatio) -> str:
 
 def measured_in(result: TrialResult) -> Measured:
     """What parts cost, and what that bounds."""
-    shorter = [one for one in result.arms if one.outcome == BETTER]
-    parts = [_part(one) for one in shorter if one.kind in (PART, SWITCH)]
+    shorter = [tried for tried in result.arms if tried.outcome == BETTER]
+    parts = [_part(tried) for tried in shorter if tried.kind in (PART, SWITCH)]
     at_most = {}
     for arm in result.arms:
         known = arm.outcome in (BETTER, NOT_BETTER)

@@ -40,13 +40,13 @@ def compare_values(
     names, rounding = _compared(shared, check)
     compared = False
     for name in sorted(names):
-        known = [one[name] for one in base]
+        known = [run[name] for run in base]
         allowed = _allowed(known, rounding, _CHANCE / len(names))
         if allowed is None:
             continue
         compared = True
         middle = sum(known) / len(known)
-        if any(abs(one[name] - middle) > allowed for one in new):
+        if any(abs(run[name] - middle) > allowed for run in new):
             return DIFFERS, name.split(":", 1)[1].replace("@", " after step ")
     return (SAME if compared else NOT_CHECKED), ""
 

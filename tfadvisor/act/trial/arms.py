@@ -86,8 +86,8 @@ class Arms:
         """Settles those whose flags would be refused. Returns the names of the
         others.
         """
-        for name, one in self.candidates.items():
-            why = refused(one, versions)
+        for name, candidate in self.candidates.items():
+            why = refused(candidate, versions)
             if why:
                 self.broken[name] = f"its flags would be refused: {why}"
         return self.unbroken()

@@ -108,4 +108,4 @@ def refused(
 
     remarks = [remark for setting in judged.settings for remark in setting.remarks]
     remarks += judged.together
-    return "; ".join(one.text for one in remarks if one.level == ERROR)
+    return "; ".join(remark.text for remark in remarks if remark.level == ERROR)

@@ -204,18 +204,18 @@ class Rounds:
             return
 
         effects = {arm: self._effect(arm) for arm in shown}
-        surprising = {arm: one.p for arm, one in effects.items()}
+        surprising = {arm: seen.p for arm, seen in effects.items()}
         allowed = levels(
             surprising,
             dict.fromkeys(effects, 1.0),
             self.level(),
         )
-        for arm, one in effects.items():
+        for arm, effect in effects.items():
             if self.outcomes[arm] != OPEN:
                 continue
-            if one.p <= allowed[arm]:
+            if effect.p <= allowed[arm]:
                 self.outcomes[arm] = BETTER
-            elif one.low > 1 - LEAST:
+            elif effect.low > 1 - LEAST:
                 self.outcomes[arm] = NOT_BETTER
 
     def _can_be_looked_at(self, arm: str) -> bool:

@@ -88,7 +88,7 @@ def effect_of(
     narrower = min(
         everything,
         by_round,
-        key=lambda one: one.high / one.low,
+        key=lambda effect: effect.high / effect.low,
     )
     both = 2 * min(everything.p, by_round.p)
     return replace(narrower, p=min(1.0, both))

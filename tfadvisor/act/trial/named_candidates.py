@@ -71,9 +71,9 @@ def asked_for(
             source,
         )
     if settings_only:
-        found = [one for one in found if not one.texts]
-    for one in named:
-        _check_offered(one, found)
+        found = [candidate for candidate in found if not candidate.texts]
+    for rule in named:
+        _check_offered(rule, found)
     found += map(from_diff, map(Path, files))
     found += map(from_assignment, settings)
 
@@ -101,8 +101,8 @@ def _offered(
     """What the findings of a report offer. named: by these rules, none for all. Raises
     UsageError for a rule that there is not, or without a report.
     """
-    for one in named:
-        _check_named(one, by_rule, report)
+    for rule in named:
+        _check_named(rule, by_rule, report)
     if report is None:
         return ()
     return from_findings(
@@ -139,7 +139,7 @@ def _check_offered(
     rule: str,
     found: Sequence[Candidate],
 ) -> None:
-    if all(one.rule_id != rule for one in found):
+    if all(candidate.rule_id != rule for candidate in found):
         raise UsageError(
             f"--patch {rule}: the report has no such finding, or none of its "
             "fixes fits the program."
@@ -149,8 +149,8 @@ def _check_offered(
 def _each_once(found: Sequence[Candidate]) -> tuple[Candidate, ...]:
     """By name, the first of each."""
     by_name: dict[str, Candidate] = {}
-    for one in found:
-        by_name.setdefault(one.name, one)
+    for candidate in found:
+        by_name.setdefault(candidate.name, candidate)
     return tuple(by_name.values())
 
 
@@ -163,8 +163,8 @@ def _sources(
     """
     if source is not None:
         return read_sources(source)
-    named = [Path(one) for one in command if one.endswith(".py")]
-    scripts = [one for one in named if one.is_file()]
+    named = [Path(word) for word in command if word.endswith(".py")]
+    scripts = [script for script in named if script.is_file()]
     return read_sources(scripts[0] if scripts else Path())
 
 

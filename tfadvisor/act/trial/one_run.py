@@ -246,6 +246,6 @@ def last_line(tail: str) -> str:
         return ""
 
     # JAX says more behind its error.
-    errors = [one for one in lines if _ERROR.match(one)]
+    errors = [message for message in lines if _ERROR.match(message)]
     last = (errors or lines)[-1]
     return f": {last[:_LONGEST_LINE]}"

@@ -60,7 +60,7 @@ def pass_candidates(
         )
     versions = run.answers[0].versions if run.answers else {}
     without = map(_without, names)
-    return tuple(one for one in without if not refused(one, versions))
+    return tuple(candidate for candidate in without if not refused(candidate, versions))
 
 
 def passes_in(sizes: Mapping[str, int]) -> list[str]:

@@ -36,7 +36,7 @@ def from_diff(file: Path) -> Candidate:
         raise UsageError(f"{where}: cannot be read: {why}.") from error
 
     names = _files_in(diff, where)
-    fitting = [one for one in _STRIPPED if _all_are_there(names, one)]
+    fitting = [stripped for stripped in _STRIPPED if _all_are_there(names, stripped)]
     if not fitting:
         named = ", ".join(dict.fromkeys(names))
         raise UsageError(

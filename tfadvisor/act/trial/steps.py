@@ -60,38 +60,38 @@ def choose_loop(
     within a factor of two; of those with rounds as long, such as a loop that goes round
     once in each of another's, the one that lasts longest.
     """
-    often = [one for one in seen if _goes_round_often(one, step_ms)]
+    often = [loop for loop in seen if _goes_round_often(loop, step_ms)]
     if not often:
         return None
 
     longest = max(map(_weight, often))
     if step_ms is not None:
-        long = [one for one in often if _weight(one) >= _MUCH * longest]
-        reported = [one for one in long if _is_reported(one, step_ms)]
+        long = [loop for loop in often if _weight(loop) >= _MUCH * longest]
+        reported = [loop for loop in long if _is_reported(loop, step_ms)]
         if reported:
             return _nearest(reported, step_ms)
 
-    near = [one for one in often if _weight(one) >= _NEARLY_ALL * longest]
+    near = [loop for loop in often if _weight(loop) >= _NEARLY_ALL * longest]
     return min(
         near,
-        key=lambda one: (one.done, one.file == KERAS),
+        key=lambda loop: (loop.done, loop.file == KERAS),
     )
 
 
 def _goes_round_often(
-    one: SeenLoop,
+    loop: SeenLoop,
     step_ms: float | None,
 ) -> bool:
-    fewest = _FEWEST_REPORTED if _is_reported(one, step_ms) else _FEWEST
-    return one.seconds > 0 and one.done >= fewest
+    fewest = _FEWEST_REPORTED if _is_reported(loop, step_ms) else _FEWEST
+    return loop.seconds > 0 and loop.done >= fewest
 
 
 def _is_reported(
-    one: SeenLoop,
+    loop: SeenLoop,
     step_ms: float | None,
 ) -> bool:
     """Whether its rounds can be the step that a report tells."""
-    return step_ms is not None and agrees(one.period * 1000, step_ms)
+    return step_ms is not None and agrees(loop.period * 1000, step_ms)
 
 
 def _nearest(
@@ -100,21 +100,21 @@ def _nearest(
 ) -> SeenLoop:
     nearest = min(
         reported,
-        key=lambda one: abs(one.period * 1000 - step_ms),
+        key=lambda loop: abs(loop.period * 1000 - step_ms),
     )
     alike = []
-    for one in reported:
-        if abs(one.period / nearest.period - 1) <= _ALIKE:
-            alike.append(one)
-    return max(alike, key=lambda one: one.seconds)
+    for other in reported:
+        if abs(other.period / nearest.period - 1) <= _ALIKE:
+            alike.append(other)
+    return max(alike, key=lambda loop: loop.seconds)
 
 
-def _weight(one: SeenLoop) -> float:
+def _weight(loop: SeenLoop) -> float:
     """What the time in it counts."""
-    weight = one.usual_seconds
-    if not one.compiled and not one.after:
+    weight = loop.usual_seconds
+    if not loop.compiled and not loop.after:
         weight *= _WITHOUT_COMPILING
-    if one.aside:
+    if loop.aside:
         weight *= _ASIDE
     return weight
 

@@ -72,7 +72,7 @@ def as_text(
                 (words, DIM),
                 _INDENT,
             )
-    for delayed in sorted(result.delays, key=lambda one: -one.factor):
+    for delayed in sorted(result.delays, key=lambda delay: -delay.factor):
         _delayed(page, delayed)
     return page.text()
 

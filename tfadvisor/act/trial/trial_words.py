@@ -43,7 +43,7 @@ def summary_of(
     if winners:
         _, name, ratio = min(
             winners,
-            key=lambda one: one[0],
+            key=lambda winner: winner[0],
         )
         return WINNER, f"{name}: {gain(ratio)}."
 
@@ -59,8 +59,8 @@ def _cannot_tell(
 ) -> str:
     is_or_are = "is" if len(undecided) == 1 else "are"
     reach = "There are too few runs."
-    smallest = [one.smallest_change for one in undecided]
-    seen = [one for one in smallest if one is not None]
+    smallest = [arm.smallest_change for arm in undecided]
+    seen = [change for change in smallest if change is not None]
     if seen:
         reach = f"A gain of {percent(max(seen))} would have been seen."
     why = "" if complete else " It was ended early."

@@ -40,7 +40,9 @@ def run_the_next(ours):
     from its place. ours: folders.
     """
     sys.path[:] = [
-        one for one in sys.path if os.path.abspath(one or os.curdir) not in ours
+        folder
+        for folder in sys.path
+        if os.path.abspath(folder or os.curdir) not in ours
     ]
     if sys.version_info < (3, 5):
         import_as_python_2()

@@ -71,7 +71,7 @@ def _for_call(
     if not functions or not _compilable(program, functions[-1], compiler):
         return None
 
-    names = [one.name for one in functions]
+    names = [callee.name for callee in functions]
     alias = alias_of(program, call.func)
     if alias is not None:
         value = program.written(alias.value)
@@ -118,7 +118,7 @@ def run_eagerly(
     https://keras.io/api/models/model_training_apis/#compile-method
     """
     given = [keyword(call, "run_eagerly") for call in program.calls("compile")]
-    values = [one.value for one in given if one is not None]
+    values = [argument.value for argument in given if argument is not None]
     for target, value in pairs(program):
         if text_of(target).endswith(".run_eagerly"):
             values.append(value)

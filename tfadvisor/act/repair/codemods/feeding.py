@@ -51,8 +51,10 @@ def prefetch(
     One for each pipeline that something reads and that ends without a prefetch.
     https://www.tensorflow.org/guide/data_performance#prefetching
     """
-    unfetched = [one for one in _read(program) if _lacks_prefetch(program, one)]
-    places = dict.fromkeys(_last_value(program, one) for one in unfetched)
+    unfetched = [
+        pipeline for pipeline in _read(program) if _lacks_prefetch(program, pipeline)
+    ]
+    places = dict.fromkeys(_last_value(program, pipeline) for pipeline in unfetched)
     found = []
     for place in places:
         if isinstance(place, _TAKES_A_METHOD):

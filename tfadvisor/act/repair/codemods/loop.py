@@ -38,9 +38,9 @@ def every_constant(
     """
     every = place.number(r"% (\d+) == 0", _EVERY)
     found = []
-    for one, name in _ones(program):
-        edit = program.instead(one, every)
-        found.append(program.hit(one, f"{name} {every} instead of 1", edit))
+    for value, name in _ones(program):
+        edit = program.instead(value, every)
+        found.append(program.hit(value, f"{name} {every} instead of 1", edit))
     return found
 
 
@@ -51,9 +51,9 @@ def _ones(program: Program) -> list[tuple[Any, str]]:
         last = name.split(".")[-1]
         if value is not None and _NAME.search(last):
             named.append((value, name))
-    for one in program.all(ast.BinOp):
-        if isinstance(one.op, ast.Mod):
-            named.append((one.right, "every"))
+    for operation in program.all(ast.BinOp):
+        if isinstance(operation.op, ast.Mod):
+            named.append((operation.right, "every"))
 
     found = []
     for value, name in named:

@@ -73,7 +73,9 @@ def compiled_names(program: Program) -> frozenset[str]:
     and what a compiler's result is called.
     """
     found = {
-        one.name for one in program.all(*FUNCTIONS) if decorator_of(one) is not None
+        function.name
+        for function in program.all(*FUNCTIONS)
+        if decorator_of(function) is not None
     }
     for target, value in pairs(program):
         if compiling_calls(program, value) or _lists_compiled(value):
@@ -96,7 +98,7 @@ def traced_functions(program: Program) -> frozenset[Any]:
     that only they call or hand on.
     """
     functions = program.all(*FUNCTIONS)
-    left = [one for one in functions if _is_compiled_by_itself(program, one)]
+    left = [node for node in functions if _is_compiled_by_itself(program, node)]
     for call in program.calls():
         if _traces(call) and call.args:
             left += functions_named(program, call.args[0])
@@ -162,18 +164,18 @@ def alias_of(
     if len(found) != 1:
         return None
 
-    (one,) = found
-    plain = isinstance(one.value, ast.Name | ast.Attribute)
-    return one if plain and isinstance(one.targets[0], ast.Name) else None
+    (alias,) = found
+    plain = isinstance(alias.value, ast.Name | ast.Attribute)
+    return alias if plain and isinstance(alias.targets[0], ast.Name) else None
 
 
 @once
 def _assigns(program: Program) -> dict[str, list[Any]]:
     """By name, the assignments that give it a value."""
     found = []
-    for one in program.all(ast.Assign):
-        for target, _ in pairs_of(one):
-            found.append((dotted(target), one))
+    for assignment in program.all(ast.Assign):
+        for target, _ in pairs_of(assignment):
+            found.append((dotted(target), assignment))
     return listed(found)
 
 
@@ -187,10 +189,10 @@ def reached(
     found: dict[Any, None] = {}
     left = [function]
     while left:
-        one = left.pop()
-        if one not in found:
-            found[one] = None
-            left += _called_by(program, one)
+        callee = left.pop()
+        if callee not in found:
+            found[callee] = None
+            left += _called_by(program, callee)
     return list(found)
 
 
@@ -231,16 +233,16 @@ def _is_object(program: Program, node: Any) -> bool:
     """A name that a loop or an assignment gives a value, and that is no function."""
     if not isinstance(node, ast.Name) or node.id in program.functions:
         return False
-    given = [one.target for one in program.all(ast.For)]
+    given = [loop.target for loop in program.all(ast.For)]
     given += [target for target, _ in pairs(program)]
-    return any(node.id in names_in(one) for one in given)
+    return any(node.id in names_in(target) for target in given)
 
 
 def reaches_step(program: Program, function: Any) -> bool:
     """Whether a function takes gradients or calls something compiled, by itself or
     through others.
     """
-    return any(one in _with_steps(program) for one in reached(program, function))
+    return any(callee in _with_steps(program) for callee in reached(program, function))
 
 
 @once

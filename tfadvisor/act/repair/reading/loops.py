@@ -71,9 +71,9 @@ def steps_in(
 ) -> list[Any]:
     """The calls of a loop's or function's own body that run a step."""
     found = []
-    for one in directly_in(body):
-        if isinstance(one, ast.Call) and is_step(program, one):
-            found.append(one)
+    for node in directly_in(body):
+        if isinstance(node, ast.Call) and is_step(program, node):
+            found.append(node)
     return found
 
 
@@ -98,7 +98,7 @@ def step_loops(program: Program) -> tuple[Any, ...]:
 def _may_step(program: Program, loop: Any) -> bool:
     """Whether a loop that Python runs calls a step, or marks one."""
     traced = traced_functions(program)
-    if any(one in traced for one in program.around(loop)):
+    if any(outer in traced for outer in program.around(loop)):
         return False
     if steps_in(program, loop):
         return True
@@ -129,9 +129,9 @@ def _functions_called(
 ) -> list[Any]:
     """Functions of the module that a turn of a loop calls."""
     found: list[Any] = []
-    for one in directly_in(body):
-        if isinstance(one, ast.Call):
-            found += functions_named(program, one.func)
+    for node in directly_in(body):
+        if isinstance(node, ast.Call):
+            found += functions_named(program, node.func)
     return found
 
 
@@ -154,14 +154,14 @@ _SAME_IN_ALL_STEPS = re.compile(
 
 def is_rare(program: Program, node: Any) -> bool:
     """Whether a test in the loop, around the statement or before it, may skip steps."""
-    for one in program.around(node):
+    for outer in program.around(node):
         if isinstance(node, ast.stmt) and _may_leave(program, node):
             return True
-        if isinstance(one, ast.If) and not _is_same_in_all_steps(one.test):
+        if isinstance(outer, ast.If) and not _is_same_in_all_steps(outer.test):
             return True
-        if isinstance(one, LOOPS):
+        if isinstance(outer, LOOPS):
             break
-        node = one
+        node = outer
     return False
 
 
@@ -172,7 +172,7 @@ def _is_same_in_all_steps(test: ast.AST) -> bool:
 def _may_leave(program: Program, statement: Any) -> bool:
     """`if step % 100: continue` above it, or `return`."""
     block = program.block(statement)
-    tests = [one for one in block if isinstance(one, ast.If)]
+    tests = [sibling for sibling in block if isinstance(sibling, ast.If)]
     above = [test for test in tests if test.lineno < statement.lineno]
     leaving = ast.Continue | ast.Return
     return any(isinstance(inner, leaving) for inner in walk(above))

@@ -54,17 +54,17 @@ def called(call: ast.Call) -> str:
 def names_in(node: ast.AST) -> set[str]:
     """Names that are read or written in it, not those of attributes and keywords."""
     names = set()
-    for one in ast.walk(node):
-        if isinstance(one, ast.Name):
-            names.add(one.id)
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            names.add(inner.id)
     return names
 
 
 def walk(node: ast.AST | Sequence[ast.AST]) -> Iterator[Any]:
     """The node, or each of several, and all below it, outermost first."""
-    for one in [node] if isinstance(node, ast.AST) else node:
-        yield one
-        yield from walk(list(ast.iter_child_nodes(one)))
+    for root in [node] if isinstance(node, ast.AST) else node:
+        yield root
+        yield from walk(list(ast.iter_child_nodes(root)))
 
 
 class Program:
@@ -145,9 +145,9 @@ class Program:
         *kinds: type,
     ) -> Any:
         """The innermost node of these kinds around it, None without one."""
-        for one in self.around(node):
-            if isinstance(one, kinds):
-                return one
+        for outer in self.around(node):
+            if isinstance(outer, kinds):
+                return outer
         return None
 
     def scope(self, node: ast.AST) -> Any:
@@ -165,10 +165,10 @@ class Program:
 
     def imports(self, package: str) -> bool:
         """Whether the module imports it or a part of it."""
-        named = [one.module or "" for one in self.all(ast.ImportFrom)]
-        for one in self.all(ast.Import):
-            named += [alias.name for alias in one.names]
-        return any(one.split(".")[0] == package for one in named)
+        named = [node.module or "" for node in self.all(ast.ImportFrom)]
+        for statement in self.all(ast.Import):
+            named += [alias.name for alias in statement.names]
+        return any(name.split(".")[0] == package for name in named)
 
     def is_lone(self, statement: Any) -> bool:
         """Whether a statement has its lines to itself."""
@@ -219,7 +219,7 @@ class Program:
     ) -> Edit:
         """Puts a line of its own above that of a node, indented as that is."""
         decorated = [node, *getattr(node, "decorator_list", ())]
-        first = self._start(min(one.lineno for one in decorated))
+        first = self._start(min(part.lineno for part in decorated))
         return Edit(first, first, f"{self._indent(node)}{text}{self._end()}")
 
     def with_keyword(
@@ -240,7 +240,7 @@ class Program:
 
         last = max(
             given,
-            key=lambda one: self.span(one)[1],
+            key=lambda argument: self.span(argument)[1],
         )
         place, comma = self._behind_arguments(self.span(last)[1], end)
         if not comma:

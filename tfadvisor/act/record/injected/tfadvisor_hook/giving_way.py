@@ -101,8 +101,8 @@ class GivingWay:
 
     def put_back(self) -> None:
         """In a fork of the program too."""
-        for one in self._held:
-            one.put_back()
+        for lock in self._held:
+            lock.put_back()
 
     def give(self) -> None:
         """In the program's thread, which wants a profiler."""

@@ -159,7 +159,7 @@ def _groups() -> list[str]:
 def _quota() -> dict[str, Any]:
     """The smallest share of cores that any of the groups allows."""
     found = [_quota_of(folder) for folder in _groups()]
-    quotas = [one for one in found if one is not None]
+    quotas = [quota for quota in found if quota is not None]
     return {"quota_cores": min(quotas)} if quotas else {}
 
 

@@ -218,7 +218,7 @@ def _between(at: list[float]) -> float:
 def _usual(times: dict[int, list[float]]) -> int:
     """The first line that came as often as most did."""
     counts = [len(at) for at in times.values()]
-    usual = max(set(counts), key=lambda one: (counts.count(one), one))
+    usual = max(set(counts), key=lambda count: (counts.count(count), count))
     return min(line for line, at in times.items() if len(at) == usual)
 
 

@@ -121,15 +121,15 @@ def _first_again(iterate: Any, data: Any) -> Any:
 def _half_of_element(*element: Any) -> Any:
     tensorflow: Any = sys.modules["tensorflow"]
 
-    def half(one: Any) -> Any:
-        if not tensorflow.is_tensor(one) or one.shape.rank in (None, 0):
-            return one
-        length = one.shape[0]
+    def half(value: Any) -> Any:
+        if not tensorflow.is_tensor(value) or value.shape.rank in (None, 0):
+            return value
+        length = value.shape[0]
         if length == 1:
-            return one
+            return value
         if length is None:
-            length = tensorflow.shape(one)[0]
-        return one[: length // 2]
+            length = tensorflow.shape(value)[0]
+        return value[: length // 2]
 
     whole = element if len(element) > 1 else element[0]
     return tensorflow.nest.map_structure(half, whole)

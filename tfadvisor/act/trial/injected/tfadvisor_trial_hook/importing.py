@@ -28,7 +28,7 @@ class Importing:
         clock: Any,
     ) -> None:
         """Of an order."""
-        self.roots = tuple(os.path.join(one, "") for one in order["roots"])
+        self.roots = tuple(os.path.join(root, "") for root in order["roots"])
         self.patched: dict[str, str] = order["patched"]
         self.only: list[list[Any]] | None = order["loops"]
         self.clock = clock
@@ -53,7 +53,7 @@ class Importing:
         """As the next finder, with our loader for the program's own files."""
         if name == "__main__":
             return None
-        for finder in [one for one in sys.meta_path if one is not self]:
+        for finder in [other for other in sys.meta_path if other is not self]:
             find = getattr(finder, "find_spec", None)
             spec: ModuleSpec | None = find(name, path, target) if find else None
             if spec is not None:
@@ -82,7 +82,7 @@ class Importing:
             return True
         if not real.startswith(self.roots):
             return False
-        return not any(os.sep + one + os.sep in real for one in _FOREIGN)
+        return not any(os.sep + folder + os.sep in real for folder in _FOREIGN)
 
     def script(self, path: str) -> Script:
         """A path hook: `python train.py` asks whether its file can be imported from.

@@ -25,7 +25,7 @@ from .program_parts import (
 )
 
 BATCHES, NEW, STEP, CALL, LATER = (
-    f"__tfadvisor_{one}__" for one in ("batches", "new", "step", "call", "later")
+    f"__tfadvisor_{name}__" for name in ("batches", "new", "step", "call", "later")
 )
 """What our calls are named in the program."""
 _READING = {
@@ -81,7 +81,7 @@ def with_parts(
     """
     nodes = ast.walk(tree)
     every = [node for node in nodes if isinstance(node, (ast.For, ast.While))]
-    loops = [one for one in every if lines is None or one.lineno in lines]
+    loops = [node for node in every if lines is None or node.lineno in lines]
     if READS in parts.hooked:
         _read_tests(loops)
     if parts.hooked & _IN_LOOPS:
@@ -99,11 +99,11 @@ def _read_tests(loops: list[ast.For | ast.While]) -> None:
     """`if accuracy == 1.0` reads it."""
     tests: dict[ast.If, ast.expr] = {}
     for loop in loops:
-        for _, one in _flat(loop.body, whole=True):
-            if isinstance(one, ast.If):
-                tests[one] = one.test
-    for one, test in tests.items():
-        one.test = _make(
+        for _, statement in _flat(loop.body, whole=True):
+            if isinstance(statement, ast.If):
+                tests[statement] = statement.test
+    for statement, test in tests.items():
+        statement.test = _make(
             CALL,
             [READS, next(_SITES), False, None, test],
             test,
@@ -123,9 +123,9 @@ def _names(
     kind: type,
 ) -> set[str]:
     names = set()
-    for one in ast.walk(node):
-        if isinstance(one, ast.Name) and isinstance(one.ctx, kind):
-            names.add(one.id)
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, kind):
+            names.add(inner.id)
     return names
 
 
@@ -140,7 +140,7 @@ def _sets(node: ast.AST) -> set[str]:
 def _works(node: ast.AST) -> bool:
     """Whether an expression calls something or takes a part of something."""
     kinds = (ast.Call, ast.Subscript)
-    return any(isinstance(one, kinds) for one in ast.walk(node))
+    return any(isinstance(inner, kinds) for inner in ast.walk(node))
 
 
 def _make(
@@ -150,7 +150,8 @@ def _make(
 ) -> ast.Call:
     """A call of ours. given: nodes, or what becomes a constant."""
     nodes: list[Any] = [
-        one if isinstance(one, ast.AST) else ast.Constant(value=one) for one in given
+        argument if isinstance(argument, ast.AST) else ast.Constant(value=argument)
+        for argument in given
     ]
     function = ast.Name(
         id=name,
@@ -175,20 +176,20 @@ class _Loop:
         """
         known: set[str] = set()
         first_read: set[str] = set()
-        for _, one in self.statements:
-            read = _reads(one)
-            if isinstance(one, ast.AugAssign):
-                read |= _sets(one.target)
+        for _, statement in self.statements:
+            read = _reads(statement)
+            if isinstance(statement, ast.AugAssign):
+                read |= _sets(statement.target)
             first_read |= read - known
-            known |= _sets(one)
+            known |= _sets(statement)
         return first_read & known
 
     def delay(self) -> None:
         """Each statement that does something can be delayed."""
-        for body, one in self.statements:
-            if _works(one):
-                later = ast.Expr(value=_make(LATER, [next(_SITES)], one))
-                body.insert(body.index(one), ast.copy_location(later, one))
+        for body, statement in self.statements:
+            if _works(statement):
+                later = ast.Expr(value=_make(LATER, [next(_SITES)], statement))
+                body.insert(body.index(statement), ast.copy_location(later, statement))
 
     def take_apart(self) -> None:
         """The batch can be kept or halved, the step compiled, the rest left out."""
@@ -226,12 +227,12 @@ class _Loop:
         the training.
         """
         computed = set(state)
-        for body, one in before:
-            if _reads(one) & computed:
+        for body, statement in before:
+            if _reads(statement) & computed:
                 # A loss, gradients, an action: of the training, and no batch.
-                computed |= _sets(one)
-            elif self.makes(one) and (has_step or _loads(one)):
-                _once(body, one, INPUT)
+                computed |= _sets(statement)
+            elif self.makes(statement) and (has_step or _loads(statement)):
+                _once(body, statement, INPUT)
 
     def leave_out(
         self,
@@ -240,20 +241,20 @@ class _Loop:
     ) -> None:
         """What the next round does not need. behind: statements behind the step."""
         needed = set(state)
-        for _, one in reversed(behind):
-            if _sets(one) & needed:
-                needed |= _reads(one)
-        for body, one in behind:
-            if not _trains(one, needed) and self.is_work(one):
-                _once(body, one, BEHIND)
+        for _, statement in reversed(behind):
+            if _sets(statement) & needed:
+                needed |= _reads(statement)
+        for body, statement in behind:
+            if not _trains(statement, needed) and self.is_work(statement):
+                _once(body, statement, BEHIND)
 
-    def is_work(self, one: Any) -> bool:
+    def is_work(self, statement: Any) -> bool:
         """Whether a statement calls something, or loops over what no round hands on."""
-        if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call):
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
             return True
-        if isinstance(one, ast.For) and not _sets(one) & self.carried:
+        if isinstance(statement, ast.For) and not _sets(statement) & self.carried:
             return True
-        return self.makes(one)
+        return self.makes(statement)
 
     def step(self) -> int | None:
         """The place of the statement that trains by a call, None where there is
@@ -262,37 +263,37 @@ class _Loop:
         ready: set[str] = set()
         if isinstance(self.loop, ast.For):
             ready = _sets(self.loop.target)
-        for place, (_, one) in enumerate(self.statements):
-            if self.is_step(one, ready):
+        for place, (_, statement) in enumerate(self.statements):
+            if self.is_step(statement, ready):
                 return place
-            ready |= _sets(one) - self.carried
+            ready |= _sets(statement) - self.carried
         return None
 
     def is_step(
         self,
-        one: Any,
+        statement: Any,
         ready: set[str],
     ) -> bool:
         """ready: names that a round has set so far, which may be the batch."""
-        call = getattr(one, "value", None)
+        call = getattr(statement, "value", None)
         if not isinstance(call, ast.Call) or _called(call) in _NO_STEP:
             return False
         if _IS_STEP.search(_called(call)):
             return True
-        return bool(_sets(one) & self.carried and _reads(call) & ready)
+        return bool(_sets(statement) & self.carried and _reads(call) & ready)
 
-    def makes(self, one: Any) -> bool:
+    def makes(self, statement: Any) -> bool:
         """Whether a statement sets names by a call or an index, and none that rounds
         hand on.
         """
-        if not isinstance(one, ast.Assign):
+        if not isinstance(statement, ast.Assign):
             return False
         parts = (ast.Attribute, ast.Subscript)
-        if any(isinstance(target, parts) for target in one.targets):
+        if any(isinstance(target, parts) for target in statement.targets):
             return False
-        if _sets(one) & self.carried or _called(one.value) in _NO_STEP:
+        if _sets(statement) & self.carried or _called(statement.value) in _NO_STEP:
             return False
-        return _works(one.value)
+        return _works(statement.value)
 
     def batches(self, given: Any) -> Any:
         """What the loop iterates over, inside of calls that only hand on."""
@@ -323,13 +324,13 @@ class _Loop:
             for keyword in keywords
             if not _reads(keyword.value) & self.carried
         ]
-        for place, one in enumerate(call.args):
+        for place, node in enumerate(call.args):
             if data[place]:
                 call.args[place] = _given_before(
                     body,
                     statement,
                     place,
-                    one,
+                    node,
                 )
         site: Any = (next(_SITES), tuple(data), tuple(named))
         call.func = _make(
@@ -339,19 +340,19 @@ class _Loop:
         )
 
 
-def _loads(one: Any) -> bool:
+def _loads(statement: Any) -> bool:
     """Whether what a statement calls sounds like loading."""
-    return _LOADS.search(_called(one.value)) is not None
+    return _LOADS.search(_called(statement.value)) is not None
 
 
 def _trains(
-    one: ast.AST,
+    statement: ast.AST,
     needed: set[str],
 ) -> bool:
     """Whether a statement is of the training. needed: names of the next round."""
-    if _sets(one) & needed:
+    if _sets(statement) & needed:
         return True
-    calls = [_called(inner) for inner in ast.walk(one)]
+    calls = [_called(inner) for inner in ast.walk(statement)]
     return any(map(_IS_STEP.search, calls))
 
 
@@ -359,15 +360,15 @@ def _given_before(
     body: list[Any],
     statement: Any,
     place: int,
-    one: Any,
+    argument: Any,
 ) -> Any:
     """An argument of the step; what it calls is called before, and once while the input
     is taken out. statement: the step, in this body.
     """
-    is_starred = isinstance(one, ast.Starred)
-    inner = one.value if is_starred else one
+    is_starred = isinstance(argument, ast.Starred)
+    inner = argument.value if is_starred else argument
     if not _works(inner):
-        return one
+        return argument
 
     name = f"__tfadvisor_given_{place}__"
     target = ast.Name(
@@ -392,32 +393,32 @@ def _flat(
 ) -> Iterator[tuple[list[Any], Any]]:
     """Statements of a round with the list that holds each, those inside of `with` and
     `if` too; an inner loop is one. whole: what holds them as well."""
-    for one in body:
-        holds = isinstance(one, _HOLDERS)
+    for statement in body:
+        holds = isinstance(statement, _HOLDERS)
         if holds:
-            yield from _flat(one.body, whole=whole)
-            yield from _flat(getattr(one, "orelse", []), whole=whole)
+            yield from _flat(statement.body, whole=whole)
+            yield from _flat(getattr(statement, "orelse", []), whole=whole)
         if whole or not holds:
-            yield body, one
+            yield body, statement
 
 
 def _once(
     body: list[Any],
-    one: Any,
+    statement: Any,
     part: str,
 ) -> None:
     """Runs a statement in the first round alone, while its part is taken out."""
     test = _make(
         NEW,
-        [next(_SITES), part, *sorted(_sets(one))],
-        one,
+        [next(_SITES), part, *sorted(_sets(statement))],
+        statement,
     )
     kept = ast.If(
         test=test,
-        body=[one],
+        body=[statement],
         orelse=[],
     )
-    body[body.index(one)] = ast.copy_location(kept, one)
+    body[body.index(statement)] = ast.copy_location(kept, statement)
 
 
 class _PartCalls(ast.NodeTransformer):
@@ -468,7 +469,7 @@ class _PartCalls(ast.NodeTransformer):
         part = _part_of(name)
         if part and (alone or part != CALLBACKS):
             about = (part, next(_SITES), alone)
-            constants = [ast.Constant(value=one) for one in about]
+            constants = [ast.Constant(value=value) for value in about]
             node.args[:0] = [*constants, node.func]
             node.func = ast.Name(id=CALL, ctx=ast.Load())
             ast.copy_location(node.func, node)

@@ -124,12 +124,12 @@ class StandingIn:
             places = [*places, *[places[-1]] * len(given)]
         length: list[int] = []
         half = tuple(
-            _half(one, length) if is_data else one
-            for one, is_data in zip(given, places)
+            _half(argument, length) if is_data else argument
+            for argument, is_data in zip(given, places)
         )
         halves = {
-            name: _half(one, length) if name in names else one
-            for name, one in named.items()
+            name: _half(argument, length) if name in names else argument
+            for name, argument in named.items()
         }
         if length and self.parts.takes(HALF):
             return do(*half, **halves)
@@ -269,9 +269,9 @@ def _half(
 ) -> Any:
     """Of each array of a length, which is that of the first one; in containers too."""
     if type(value) in (tuple, list):
-        return type(value)(_half(one, length) for one in value)
+        return type(value)(_half(inner, length) for inner in value)
     if type(value) is dict:
-        return {name: _half(one, length) for name, one in value.items()}
+        return {name: _half(inner, length) for name, inner in value.items()}
     if not hasattr(type(value), "__array__"):
         return value
 

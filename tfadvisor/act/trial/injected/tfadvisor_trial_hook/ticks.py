@@ -117,7 +117,7 @@ def _knows_numba(tree: ast.Module) -> bool:
             imported += [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom):
             imported.append(node.module or "")
-    return any(one.split(".")[0] == "numba" for one in imported)
+    return any(module.split(".")[0] == "numba" for module in imported)
 
 
 def as_script(tree: ast.Module) -> ast.Module:
@@ -127,8 +127,11 @@ def as_script(tree: ast.Module) -> ast.Module:
     place = 0
     if tree.body and ast.get_docstring(tree, clean=False) is not None:
         place = 1
-    for one in tree.body[place:]:
-        if not isinstance(one, ast.ImportFrom) or one.module != "__future__":
+    for statement in tree.body[place:]:
+        if (
+            not isinstance(statement, ast.ImportFrom)
+            or statement.module != "__future__"
+        ):
             break
         place += 1
     tree.body[place:place] = ast.parse("__spec__ = __package__ = None").body

@@ -44,10 +44,10 @@ class Watching(Clock):
 
         if threading.current_thread() is not threading.main_thread():
             loop["aside"] = True
-        others = [one for one in self.loops if one is not loop]
+        others = [other for other in self.loops if other is not loop]
         loop["open"] = False
         loop["within"] = [other for other in others if other["since"] is not None]
-        if any(one["compiled"] for one in self.loops):
+        if any(watched["compiled"] for watched in self.loops):
             loop["after"] = True
         loop["last"] = time.perf_counter()
         loop["since"] = loop["last"], self.frameworks.compiled()
@@ -165,7 +165,7 @@ class Watching(Clock):
         """Whether it may make the batches of another: a generator, another thread, or
         inside of a loop that alone compiled.
         """
-        around = any(one["compiled"] for one in loop["within"])
+        around = any(outer["compiled"] for outer in loop["within"])
         return bool(loop["aside"]) or (around and not loop["compiled"])
 
     def at_exit(self) -> None:
