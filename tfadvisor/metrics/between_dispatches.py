@@ -114,7 +114,7 @@ def host_op_types(question: Question) -> str:
     StringSplit`.
     """
     time = added_up(
-        one for host in question.run.hosts for one in host.evidence.host_ops.by_type
+        pair for host in question.run.hosts for pair in host.evidence.host_ops.by_type
     )
     if not time:
         raise MetricAbsent("no op runs on the host")
@@ -361,16 +361,22 @@ def retraces_in_steady_state(question: Question) -> float:
             "no host thread drives the steps, so compilation cannot be seen"
         )
     return float(
-        sum(one.times for host in question.run.hosts for one in host.evidence.compiles)
+        sum(
+            compiled.times
+            for host in question.run.hosts
+            for compiled in host.evidence.compiles
+        )
     )
 
 
 def _recompiled(question: Question) -> Compiled:
     """What takes most of the time. Raises MetricAbsent where nothing compiles."""
-    found = [one for host in question.run.hosts for one in host.evidence.compiles]
+    found = [
+        compiled for host in question.run.hosts for compiled in host.evidence.compiles
+    ]
     if not found:
         raise MetricAbsent("nothing is compiled in a counted step")
-    return max(found, key=lambda one: one.compile_ps)
+    return max(found, key=lambda compiled: compiled.compile_ps)
 
 
 def _compiles(host: HostSummary, function: Compiled) -> bool:

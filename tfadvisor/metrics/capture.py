@@ -110,7 +110,10 @@ def left_out_hosts(question: Question) -> str:
     """
     run = question.run
     kinds = (
-        ("Not read", [f"{one.host} ({one.why.rstrip('.')})" for one in run.unread]),
+        (
+            "Not read",
+            [f"{unread.host} ({unread.why.rstrip('.')})" for unread in run.unread],
+        ),
         ("A copy of another host's file", list(run.duplicates)),
         (
             "Without collectives in common with most others",
@@ -155,9 +158,9 @@ def kernels_in_turn_fraction(question: Question) -> float:
     run at the same time, and none do.
     """
     found = [
-        one.in_turn
-        for host, one in gpus(question.run)
-        if _is_serial(host.capture, one.properties)
+        device.in_turn
+        for host, device in gpus(question.run)
+        if _is_serial(host.capture, device.properties)
     ]
     if not any(found):
         raise MetricAbsent(
@@ -382,13 +385,13 @@ def lost_launches_fraction(question: Question) -> float:
     whole trace. Launches and events are matched by correlation id.
     """
     hosts = [host.capture.unrecorded for host in question.run.hosts]
-    launches = sum(one.launches for one in hosts)
+    launches = sum(unrecorded.launches for unrecorded in hosts)
     if not launches:
         raise MetricAbsent(
             "the trace shows no launches of single kernels that could be compared "
             "with their executions"
         )
-    return sum(one.launches_lost for one in hosts) / launches
+    return sum(unrecorded.launches_lost for unrecorded in hosts) / launches
 
 
 @metric(
@@ -400,10 +403,10 @@ def lost_runs_fraction(question: Question) -> float:
     over the whole trace.
     """
     hosts = [host.capture.unrecorded for host in question.run.hosts]
-    runs = sum(one.runs for one in hosts)
+    runs = sum(unrecorded.runs for unrecorded in hosts)
     if not runs:
         raise MetricAbsent("the trace does not show when the hosts launch XLA programs")
-    return sum(one.runs_lost for one in hosts) / runs
+    return sum(unrecorded.runs_lost for unrecorded in hosts) / runs
 
 
 @metric(

@@ -192,7 +192,7 @@ def exposed_all_reduce_fraction(question: Question) -> float:
     """The part of exposed_transfer_fraction spent in AllReduces, in proportion to the
     exposed time of each kind of collective.
     """
-    return _exposed(question, lambda one: one.kind is CollectiveKind.ALL_REDUCE)
+    return _exposed(question, lambda label: label.kind is CollectiveKind.ALL_REDUCE)
 
 
 class _Use(Enum):
@@ -205,30 +205,30 @@ class _Use(Enum):
 
 
 def _use(
-    one: _Label,
+    label: _Label,
     between_products: tuple[str, ...],
     weights: tuple[str, ...],
     network: str,
 ) -> _Use:
-    if one.op in between_products:
+    if label.op in between_products:
         return _Use.BETWEEN_PRODUCTS
-    if _is_permute(one) and (
-        network != "used" or one.op.startswith("collective-permute")
+    if _is_permute(label) and (
+        network != "used" or label.op.startswith("collective-permute")
     ):
         return _Use.PERMUTE
-    if one.op in weights:
+    if label.op in weights:
         return _Use.WEIGHTS
-    gathers = one.kind in (CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER)
-    if gathers and one.op and one.repeats >= _IN_A_LOOP:
+    gathers = label.kind in (CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER)
+    if gathers and label.op and label.repeats >= _IN_A_LOOP:
         return _Use.WEIGHTS
     return _Use.REST
 
 
-def _is_permute(one: _Label) -> bool:
+def _is_permute(label: _Label) -> bool:
     """Whether an op says that it sends to a neighbour. NCCL runs all-to-alls and
     permutes alike as SendRecv, so the kernel alone does not tell.
     """
-    return one.kind is CollectiveKind.SEND_RECV and bool(one.op)
+    return label.kind is CollectiveKind.SEND_RECV and bool(label.op)
 
 
 def _exposed_for(question: Question, use: _Use) -> float:
@@ -237,7 +237,9 @@ def _exposed_for(question: Question, use: _Use) -> float:
     network = slices_network(
         question
     )  # what hosts send over it are gradients of slices
-    return _exposed(question, lambda one: _use(one, between, weights, network) is use)
+    return _exposed(
+        question, lambda label: _use(label, between, weights, network) is use
+    )
 
 
 def _or_none(
@@ -338,7 +340,7 @@ def collective_repeats_per_step(question: Question) -> float:
 
 
 def _most_exposed(question: Question) -> _Label:
-    return max(_labels(question), key=lambda one: one.exposed_ps)
+    return max(_labels(question), key=lambda label: label.exposed_ps)
 
 
 @fact
@@ -372,10 +374,10 @@ def exposed_collective_kind(question: Question) -> str:
 _EXCHANGE = "exchange"
 
 
-def _in_words(one: _Label) -> str:
-    if one.kind is CollectiveKind.SEND_RECV and not _is_permute(one):
+def _in_words(label: _Label) -> str:
+    if label.kind is CollectiveKind.SEND_RECV and not _is_permute(label):
         return _EXCHANGE
-    return one.kind.value
+    return label.kind.value
 
 
 _TURNS = 4
@@ -476,10 +478,10 @@ def combine_all_gather_bytes(question: Question) -> str:
     mine = [label for label in _labels(question) if label.kind is kind]
     if not mine:
         raise MetricAbsent(f"no collective of the counted steps is an {kind.value}")
-    if any(one.unsized for one in mine):
+    if any(label.unsized for label in mine):
         raise MetricAbsent("the trace does not say how large the messages are")
-    turns = max((one.repeats for one in mine if one.op), default=1.0)
-    each = sum(one.bytes for one in mine) / max(device_steps(question.run), 1)
+    turns = max((label.repeats for label in mine if label.op), default=1.0)
+    each = sum(label.bytes for label in mine) / max(device_steps(question.run), 1)
     return str(math.ceil(each / max(turns, 1.0)))
 
 
@@ -544,7 +546,7 @@ def tiny_op_place(question: Question) -> str:
         for op in ops.ops
         if op.total_ps < op.count * _TINY_US * 1_000_000
     ]
-    for one in sorted(tiny, key=lambda one: -one.count):
-        if one.place():
-            return one.place()
+    for op in sorted(tiny, key=lambda tiny_op: -tiny_op.count):
+        if op.place():
+            return op.place()
     raise MetricAbsent("the trace holds no HLO that says where tiny ops come from")

@@ -68,12 +68,12 @@ def _all_reduces(
 ) -> list[tuple[HostSummary, CollectiveCalls, BoolArray]]:
     """Of every device that calls any. Raises MetricAbsent when none does."""
     found = [
-        (host, one.collectives, _is_all_reduce(one.collectives))
-        for host, one in _communicating(question)
+        (host, device.collectives, _is_all_reduce(device.collectives))
+        for host, device in _communicating(question)
     ]
     if not any(chosen.any() for _, _, chosen in found):
         raise MetricAbsent("no collective of this trace is an AllReduce")
-    return [one for one in found if one[2].any()]
+    return [calls for calls in found if calls[2].any()]
 
 
 @metric(
@@ -83,8 +83,8 @@ def _all_reduces(
 def collectives_per_step(question: Question) -> float:
     """Number of collectives per step and device, a mean over the devices."""
     total = sum(
-        int(host.steps.counts(one.collectives.step).sum())
-        for host, one in _communicating(question)
+        int(host.steps.counts(device.collectives.step).sum())
+        for host, device in _communicating(question)
     )
     return total / max(device_steps(question.run), 1)
 
@@ -146,9 +146,9 @@ def _waited(question: Question) -> int:
         _waited_ps(question, meetings, member)
         for member in _counted_members(question, meetings)
     ]
-    if all(one is None for one in found):
+    if all(waited is None for waited in found):
         raise MetricAbsent(NONE_COUNTED)
-    return sum(one or 0 for one in found)
+    return sum(waited or 0 for waited in found)
 
 
 def _counted_members(question: Question, meetings: Meetings) -> list[int]:
@@ -212,9 +212,9 @@ def _untraced_partners(question: Question) -> str:
     that as a clause; else "".
     """
     found = [
-        (host, one.collectives)
-        for host, one in _communicating(question)
-        if len(one.collectives)
+        (host, device.collectives)
+        for host, device in _communicating(question)
+        if len(device.collectives)
     ]
     sizes = [
         int(calls.group[host.steps.counts(calls.step)].max(initial=0))
@@ -454,10 +454,10 @@ def collective_us(question: Question) -> float:
     its size.
     """
     lengths = [
-        (one.collectives.end - one.collectives.start)[
-            host.steps.counts(one.collectives.step)
+        (device.collectives.end - device.collectives.start)[
+            host.steps.counts(device.collectives.step)
         ]
-        for host, one in _communicating(question)
+        for host, device in _communicating(question)
     ]
     together = np.concatenate(lengths)
     if not len(together):

@@ -156,7 +156,7 @@ def copy_rates(run: RunSummary) -> tuple[CopyRate, ...]:
         ps = covered_per_step(run, devices, kind)
         if not ps:
             continue
-        copies = [one.copies[kind] for _, one in devices if kind in one.copies]
+        copies = [device.copies[kind] for _, device in devices if kind in device.copies]
         size = gb_s = None
         meaning = ""
         if not any(total.unsized for total in copies):
@@ -256,10 +256,10 @@ def host_copies_per_step(question: Question) -> float:
 def host_copy_bytes(question: Question) -> float:
     """Mean size of the copies between host and device whose size the trace gives."""
     found = _host_copies(question)
-    sized = sum(one.count - one.unsized for one in found)
+    sized = sum(copies.count - copies.unsized for copies in found)
     if not sized:
         raise MetricAbsent("the trace does not say how large the copies are")
-    return sum(one.bytes for one in found) / sized
+    return sum(copies.bytes for copies in found) / sized
 
 
 @metric(
@@ -318,7 +318,7 @@ def _only_copying(question: Question) -> dict[str, float]:
     every = math.fsum(time.values())
     if not every:
         return dict.fromkeys(time, 0.0)
-    return {way: only_copying * one / every for way, one in time.items()}
+    return {way: only_copying * ps / every for way, ps in time.items()}
 
 
 def _hideable(question: Question) -> dict[str, float]:

@@ -85,7 +85,7 @@ def busiest_device(question: Question) -> str:
     """
     host = max(
         hosts_of_several(question.run),
-        key=lambda one: float(np.ptp(_compute_ms(one))),
+        key=lambda candidate: float(np.ptp(_compute_ms(candidate))),
     )
     compute = _compute_ms(host)
     top = int(np.argmax(compute))
@@ -235,7 +235,7 @@ def replicas(question: Question) -> str:
     if any(host.evidence.libraries.replica for host in hosts):
         return "several"
     kinds = {_alike(host) for host in hosts}
-    return next((one for one in ("several", "parts") if one in kinds), "one")
+    return next((kind for kind in ("several", "parts") if kind in kinds), "one")
 
 
 def _alike(host: HostSummary) -> str:

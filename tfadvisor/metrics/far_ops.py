@@ -54,8 +54,11 @@ class FarOp(msgspec.Struct, frozen=True):
 @once
 def _far(question: Question) -> list[FarOp]:
     """The largest first. Raises MetricAbsent where limits are not known."""
-    named = {_name(one): one for one in bounded_ops(question.run).ops}
-    told = {(one.op, one.kernel, one.module) for one in _told_elsewhere(question)}
+    named = {_name(limited): limited for limited in bounded_ops(question.run).ops}
+    told = {
+        (elsewhere.op, elsewhere.kernel, elsewhere.module)
+        for elsewhere in _told_elsewhere(question)
+    }
     found: list[FarOp] = []
     for host in counted_hosts(question.run):
         if host.program is None:
@@ -67,11 +70,11 @@ def _far(question: Question) -> list[FarOp]:
                 continue
             if _is_far(bounded, op) and op.known is not None:
                 found.append(FarOp(op, op.known, bounded.fraction, rates))
-    return sorted(found, key=lambda one: -one.fraction)
+    return sorted(found, key=lambda far: -far.fraction)
 
 
-def _name(one: BoundedOp) -> tuple[str, str]:
-    _, op, kernel, module = one.key
+def _name(bounded: BoundedOp) -> tuple[str, str]:
+    _, op, kernel, module = bounded.key
     return op or kernel, module
 
 
@@ -101,10 +104,10 @@ def _told_elsewhere(question: Question) -> Iterable[HotOp]:
                 yield op
 
 
-def _leaves_units_idle(one: HotOp, rates: Rates) -> bool:
+def _leaves_units_idle(op: HotOp, rates: Rates) -> bool:
     """Whether it multiplies narrow numbers beside idle Tensor Cores."""
-    multiplied = precision_of_type(one.known.multiplied if one.known else "")
-    kind = product_kind(one.kernel, multiplied, rates.rounds)
+    multiplied = precision_of_type(op.known.multiplied if op.known else "")
+    kind = product_kind(op.kernel, multiplied, rates.rounds)
     is_wide = kind.precision in (Precision.FP32, Precision.FP64)
     return kind.is_matrix and kind.tensor_cores is False and not is_wide
 
@@ -136,8 +139,8 @@ def far_op(question: Question) -> str:
     """The op of far_op_fraction with its line where the HLO tells it:
     `input_scatter_fusion (train.py:42)`.
     """
-    one = _first(question).op
-    return one.place() or short_kernel(one.name())
+    op = _first(question).op
+    return op.place() or short_kernel(op.name())
 
 
 @fact
@@ -163,14 +166,14 @@ def far_op_speed(question: Question) -> str:
     """How fast it is, beside what its device can do: `3.60 MB/s of 300 GB/s`, with its
     operations where it does any.
     """
-    one = _first(question)
-    moved = rate(one.known.cost.bytes / one.seconds, "B")
-    words = f"{moved} of {rate(one.rates.peaks.bytes_per_s or 0.0, 'B')}"
-    least = one.rates.arithmetic_s(one.op)
+    far = _first(question)
+    moved = rate(far.known.cost.bytes / far.seconds, "B")
+    words = f"{moved} of {rate(far.rates.peaks.bytes_per_s or 0.0, 'B')}"
+    least = far.rates.arithmetic_s(far.op)
     if not least:
         return words
-    done = one.known.cost.flops / one.seconds
-    peak = one.known.cost.flops / least
+    done = far.known.cost.flops / far.seconds
+    peak = far.known.cost.flops / least
     return f"{words} and {rate(done, 'FLOP')} of {rate(peak, 'FLOP')}"
 
 

@@ -166,12 +166,12 @@ def input_stage_fault(question: Question) -> str:
         (
             "generator",
             kind.startswith(("Generator", "FlatMap"))
-            and any(one.python for one in pipeline.stages),
+            and any(inner.python for inner in pipeline.stages),
         ),
         ("python-function", stage.python),
         (
             "windows",
-            any(one.kind.startswith("Window") for one in pipeline.stages)
+            any(stage.kind.startswith("Window") for stage in pipeline.stages)
             and _cuts_windows(stage),
         ),
         ("per-element-map", _works_on_elements(pipeline, stage)),
@@ -219,7 +219,9 @@ def _handles_rows(pipeline: InputPipeline, stage: InputStage) -> bool:
     """Whether a stage that computes nothing is slow because of how many small elements
     go through it or come to it.
     """
-    rows = max(one.calls for one in pipeline.stages if one.path.startswith(stage.path))
+    rows = max(
+        inner.calls for inner in pipeline.stages if inner.path.startswith(stage.path)
+    )
     enough = rows >= _MANY_ROWS * max(pipeline.steps, 1)
     return (
         stage.kind.startswith(_ROWS) and enough and stage.busy_ps < _SHORT_ROW_PS * rows
@@ -262,9 +264,9 @@ def _elements(pipeline: InputPipeline, stage: InputStage) -> int:
     if not stage.kind.startswith("MapAndBatch"):
         return stage.calls
     before = [
-        one.calls
-        for one in pipeline.stages
-        if one.path.rpartition("::")[0] == stage.path
+        source.calls
+        for source in pipeline.stages
+        if source.path.rpartition("::")[0] == stage.path
     ]
     return max(before, default=stage.calls)
 
@@ -275,9 +277,9 @@ def _feeds_a_batch(pipeline: InputPipeline, stage: InputStage) -> bool:
     """
     above = stage.path.split("::")[:-1]
     batches = [
-        one
-        for one in pipeline.stages
-        if one.kind.startswith(_BATCHES) and one.path.split("::")[-1] in above
+        batch
+        for batch in pipeline.stages
+        if batch.kind.startswith(_BATCHES) and batch.path.split("::")[-1] in above
     ]
     return any(stage.calls > 2 * max(batch.calls, 1) for batch in batches)
 
@@ -306,7 +308,7 @@ def input_autotune(question: Question) -> str:
     ]
     if not tuned:
         return "unknown"
-    return "on" if any(str(one).lower() == "true" for one in tuned) else "off"
+    return "on" if any(str(setting).lower() == "true" for setting in tuned) else "off"
 
 
 @fact
@@ -317,9 +319,9 @@ def input_stages(question: Question) -> str:
     pipeline = _pipeline(question)
     costly = sorted(pipeline.stages, key=lambda stage: -stage.wall_ps)[:4]
     return ", ".join(
-        f"{one.kind} {duration(one.wall_ps / max(pipeline.steps, 1) / PS_PER_MS)}"
-        for one in costly
-        if one.wall_ps
+        f"{stage.kind} {duration(stage.wall_ps / max(pipeline.steps, 1) / PS_PER_MS)}"
+        for stage in costly
+        if stage.wall_ps
     )
 
 
@@ -348,13 +350,13 @@ def _by_type(question: Question) -> list[tuple[str, int]]:
     trace names none.
     """
     time = added_up(
-        one
+        pair
         for host in counted_hosts(question.run)
-        for one in host.evidence.pipeline_ops.by_type
+        for pair in host.evidence.pipeline_ops.by_type
     )
     if not any(time.values()):
         raise MetricAbsent("the trace names no op of the input pipeline's functions")
-    return sorted(time.items(), key=lambda one: -one[1])
+    return sorted(time.items(), key=lambda pair: -pair[1])
 
 
 # The training loop's calls that load data, where the trace holds Python frames.

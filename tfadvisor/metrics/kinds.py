@@ -203,7 +203,7 @@ def of_step_time(
 
     among: the hottest ops, those of the first GPU by default.
     """
-    total = sum(one.total_ps for one in chosen)
+    total = sum(op.total_ps for op in chosen)
     return (
         total
         / (among or hottest_ops(question)).compute_ps
@@ -229,7 +229,7 @@ def of_kind(question: Question, kind: OpKind) -> tuple[list[HotOp], HotOps]:
     if (
         is_tpu
         and not found
-        and sum(one.total_ps for one in silent) > _MOST * every.compute_ps
+        and sum(op.total_ps for op in silent) > _MOST * every.compute_ps
     ):
         raise MetricAbsent(
             "the trace carries no HLO of the TPU's fusions, and their names do not "
@@ -257,7 +257,7 @@ def elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
         )
     known = [op for op in hot.ops if op.known is not None and not op.known.products]
     return [
-        one for one in known if one.known and one.known.effect in _ELEMENTWISE_OPCODES
+        op for op in known if op.known and op.known.effect in _ELEMENTWISE_OPCODES
     ], hot
 
 
@@ -268,7 +268,7 @@ def _of_phase(phase: str, question: Question) -> float:
     phases = [(op, serving_phase(op.module)) for op in hottest_ops(question).ops]
     if not any(of for _, of in phases):
         raise MetricAbsent("no program of this run is named for prefill or decoding")
-    return of_step_time(question, [one for one, of in phases if of == phase])
+    return of_step_time(question, [op for op, of in phases if of == phase])
 
 
 @metric(
@@ -293,9 +293,9 @@ def generic_products(question: Question) -> list[HotOp]:
     """Those that XLA's own loop emitter multiplies, instead of a library or Triton."""
     found = hottest_ops(question).ops
     return [
-        one
-        for one in found
-        if one.kernel.lower().startswith(_GENERATED) and kind_of(one) is OpKind.MATRIX
+        op
+        for op in found
+        if op.kernel.lower().startswith(_GENERATED) and kind_of(op) is OpKind.MATRIX
     ]
 
 
@@ -408,4 +408,4 @@ def count_per_step(question: Question, chosen: Sequence[HotOp]) -> float:
             & host.steps.steady()
         ).sum()
     )
-    return sum(one.count for one in chosen) / max(steps, 1)
+    return sum(op.count for op in chosen) / max(steps, 1)

@@ -92,10 +92,10 @@ def queued_kernel_fraction(question: Question) -> float:
     near 0 the GPU waits for every launch.
     """
     found = [device.launches for _, device in gpus(question.run)]
-    linked = sum(one.linked_ps for one in found)
+    linked = sum(launches.linked_ps for launches in found)
     if not linked:
         raise MetricAbsent("no kernel in a counted step is linked to its launch")
-    return sum(one.behind_ps for one in found) / linked
+    return sum(launches.behind_ps for launches in found) / linked
 
 
 @metric(
@@ -108,9 +108,11 @@ def graph_kernel_share(question: Question) -> float:
     launched (XLA: command buffers). Such kernels have no launch time of their own.
     """
     found = [device.launches for _, device in gpus(question.run)]
-    if not sum(one.linked for one in found):
+    if not sum(launches.linked for launches in found):
         raise MetricAbsent("no kernel in a counted step is linked to its launch")
-    return sum(one.in_graphs for one in found) / sum(one.linked for one in found)
+    return sum(launches.in_graphs for launches in found) / sum(
+        launches.linked for launches in found
+    )
 
 
 @metric(
@@ -447,9 +449,9 @@ def _is_eager(
     out = np.zeros(len(rows), np.bool_)
     program = ops.owner()
     whole = ops.whole_programs()
-    for one in distinct(program[rows][(module >= 0) & ~whole[rows]]).tolist():
-        if len(distinct(ops.name[(program == one) & (ops.module >= 0)])) <= 2:
-            out |= (program[rows] == one) & (module >= 0)
+    for number in distinct(program[rows][(module >= 0) & ~whole[rows]]).tolist():
+        if len(distinct(ops.name[(program == number) & (ops.module >= 0)])) <= 2:
+            out |= (program[rows] == number) & (module >= 0)
     many = (
         whole.sum() >= _DIFFERENT_PROGRAMS
         and ops.count[whole].sum() >= _PROGRAMS_OF_ONE_OP * steps

@@ -92,10 +92,10 @@ class ComputedOps(msgspec.Struct, frozen=True):
         """(key, its parts, their time) for each key but "", the largest first."""
         found = listed((name, part) for part in self.parts if (name := key(part)))
         summed = [
-            (name, parts, sum(one.total_ps for one in parts))
+            (name, parts, sum(part.total_ps for part in parts))
             for name, parts in found.items()
         ]
-        return sorted(summed, key=lambda one: -one[2])
+        return sorted(summed, key=lambda group: -group[2])
 
 
 OpKey = tuple[str, str, str, str]
@@ -126,7 +126,7 @@ def compute_parts(run: RunSummary) -> ComputedOps:
             count[key] = count.get(key, 0) + number
     if not total:
         raise MetricAbsent("no op begins in a counted step")
-    parts = sorted(parts_of(run, time, count).values(), key=lambda one: -one.total_ps)
+    parts = sorted(parts_of(run, time, count).values(), key=lambda part: -part.total_ps)
     return ComputedOps(tuple(parts), total)
 
 
@@ -152,7 +152,7 @@ def compute_fraction_of(question: Question, chosen: Sequence[ComputedOp]) -> flo
     """
     found = compute_parts(question.run)
     return (
-        sum(one.total_ps for one in chosen)
+        sum(part.total_ps for part in chosen)
         / found.compute_ps
         * share(question, TimeClass.COMPUTE)
     )
@@ -163,7 +163,7 @@ def named_by_tensorflow(question: Question) -> tuple[ComputedOp, ...]:
     does not name the types of ops.
     """
     found = compute_parts(question.run).parts
-    if not any(one.op_type for one in found):
+    if not any(part.op_type for part in found):
         raise MetricAbsent("the trace does not name the types of ops")
     return found
 
@@ -245,8 +245,8 @@ def keys_of(
 
 def name_with_place(run: RunSummary, key: OpKey) -> str:
     """`fusion.3 (train.py:42)`, without the place where the HLO does not tell it."""
-    one = _part(key, 0, 0, known_by_hlo(run).get((key[1] or key[2], key[3])))
-    return f"{one.name} ({one.line})" if one.line else one.name
+    part = _part(key, 0, 0, known_by_hlo(run).get((key[1] or key[2], key[3])))
+    return f"{part.name} ({part.line})" if part.line else part.name
 
 
 @once
@@ -349,13 +349,13 @@ def op_start_share(question: Question) -> float:
 @once
 def _ops(run: RunSummary) -> CalmOps:
     every = [host.calm for host in counted_hosts(run)]
-    total = sum(one.total_ps for one in every)
+    total = sum(calm.total_ps for calm in every)
     if not total:
         raise MetricAbsent("no op computes on a host's own cores in a counted step")
     return CalmOps(
         total,
-        sum(one.calm_ps for one in every),
-        sum(one.starts_ps for one in every),
+        sum(calm.calm_ps for calm in every),
+        sum(calm.starts_ps for calm in every),
     )
 
 

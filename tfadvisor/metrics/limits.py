@@ -149,15 +149,15 @@ def bounded_ops(run: RunSummary) -> BoundedOps:
         raise MetricAbsent("no op begins in a counted step")
     bounds = _bounds(run)
     spent = list(_spent(run))
-    scale = computes / max(sum(one.ps for one in spent), 1)
-    named = [one for one in spent if one.kernel and not one.activity]
-    time = added_up((_name_of(one), one.ps) for one in named)
+    scale = computes / max(sum(part.ps for part in spent), 1)
+    named = [part for part in spent if part.kernel and not part.activity]
+    time = added_up((_name_of(part), part.ps) for part in named)
     overlap = _overlaps(run, time)
     ops = [
-        _bounded(one, time[_name_of(one)] * scale, bounds, overlap)
-        for one in _largest_of_each(named)
+        _bounded(part, time[_name_of(part)] * scale, bounds, overlap)
+        for part in _largest_of_each(named)
     ]
-    ops.sort(key=lambda one: -one.fraction)
+    ops.sort(key=lambda op: -op.fraction)
     rest = max(computes - math.fsum(op.fraction for op in ops), 0.0)
     found = BoundedOps(tuple(ops), rest)
     if found.unknown > _ENOUGH_KNOWN * computes:
@@ -169,37 +169,37 @@ def bounded_ops(run: RunSummary) -> BoundedOps:
 
 def _spent(run: RunSummary) -> Iterator[Spent]:
     for host in counted_hosts(run):
-        for one in host.evidence.spent:
-            if one.kind is TimeClass.COMPUTE:
-                yield one
+        for part in host.evidence.spent:
+            if part.kind is TimeClass.COMPUTE:
+                yield part
 
 
-def _name_of(one: Spent) -> _Name:
-    return one.op or one.kernel, one.module
+def _name_of(part: Spent) -> _Name:
+    return part.op or part.kernel, part.module
 
 
 def _largest_of_each(named: list[Spent]) -> list[Spent]:
     """Of each op the path and kernel that takes most of its time."""
     found: dict[_Name, Spent] = {}
-    for one in named:
-        largest = found.setdefault(_name_of(one), one)
-        if one.ps > largest.ps:
-            found[_name_of(one)] = one
+    for part in named:
+        largest = found.setdefault(_name_of(part), part)
+        if part.ps > largest.ps:
+            found[_name_of(part)] = part
     return list(found.values())
 
 
 def _bounded(
-    one: Spent,
+    part: Spent,
     fraction: float,
     bounds: Mapping[_Name, tuple[WorkKind, LeastTime]],
     overlap: Mapping[_Name, float],
 ) -> BoundedOp:
-    key = (one.path, one.op, one.kernel, one.module)
-    known = bounds.get(_name_of(one))
+    key = (part.path, part.op, part.kernel, part.module)
+    known = bounds.get(_name_of(part))
     if known is None:
         return BoundedOp(key, WorkKind.UNKNOWN, fraction, None)
     kind, measured = known
-    times = overlap.get(_name_of(one), 1.0)
+    times = overlap.get(_name_of(part), 1.0)
     bound = LeastTime(
         measured.moving * times,
         measured.arithmetic * times,
@@ -258,11 +258,11 @@ def _of_host(
     rates: Rates,
 ) -> Iterator[tuple[_Name, WorkKind, LeastTime]]:
     assert host.program is not None
-    for one in host.program.hot_ops.ops:
-        if one.known is None or one.known.cost.unknown or not one.total_ps:
+    for hot in host.program.hot_ops.ops:
+        if hot.known is None or hot.known.cost.unknown or not hot.total_ps:
             continue
-        kind, bound = _kind_of(one, one.known), _bound_of(one, one.known, rates)
-        for _, op, kernel, module in keys_of(host.program_device.ops, one.rows):
+        kind, bound = _kind_of(hot, hot.known), _bound_of(hot, hot.known, rates)
+        for _, op, kernel, module in keys_of(host.program_device.ops, hot.rows):
             yield (op or kernel, module), kind, bound
     for program in host.program.products:
         hidden = _hidden_bound(program, rates)
@@ -271,8 +271,8 @@ def _of_host(
                 yield (kernel, program.module), WorkKind.PRODUCTS, hidden
 
 
-def _kind_of(one: HotOp, known: InProgram) -> WorkKind:
-    if known.products or kernel_kind(one.kernel).is_matrix:
+def _kind_of(op: HotOp, known: InProgram) -> WorkKind:
+    if known.products or kernel_kind(op.kernel).is_matrix:
         return WorkKind.PRODUCTS
     if known.scatters:
         return WorkKind.SCATTERS
@@ -280,13 +280,13 @@ def _kind_of(one: HotOp, known: InProgram) -> WorkKind:
 
 
 def _bound_of(
-    one: HotOp,
+    op: HotOp,
     known: InProgram,
     rates: Rates,
 ) -> LeastTime:
-    seconds = one.total_ps / PS_PER_S / max(one.count, 1)
+    seconds = op.total_ps / PS_PER_S / max(op.count, 1)
     moving = rates.moving_s(known.cost.bytes) / seconds
-    arithmetic = rates.arithmetic_s(one) / seconds
+    arithmetic = rates.arithmetic_s(op) / seconds
     return LeastTime(moving, arithmetic, max(moving, arithmetic))
 
 
@@ -296,11 +296,14 @@ def _hidden_bound(program: ProgramProducts, rates: Rates) -> LeastTime | None:
     if not program.hidden or not seconds:
         return None
     moving = arithmetic = least = 0.0
-    for one in program.hidden:
-        if one.count is None:
+    for product in program.hidden:
+        if product.count is None:
             return None
-        moves = rates.moving_s(one.bytes) * one.count
-        takes = rates.product_s(one.flops, one.dtype, program.kernels[0]) * one.count
+        moves = rates.moving_s(product.bytes) * product.count
+        takes = (
+            rates.product_s(product.flops, product.dtype, program.kernels[0])
+            * product.count
+        )
         moving += moves
         arithmetic += takes
         least += max(moves, takes)

@@ -51,7 +51,7 @@ def smallest(question: Question, ask: Callable[[Counted], float | None]) -> floa
     """As largest."""
     return -largest(
         question,
-        lambda one: None if (value := ask(one)) is None else -value,
+        lambda counted: None if (value := ask(counted)) is None else -value,
     )
 
 
@@ -77,7 +77,9 @@ def per_step(question: Question, name: str) -> float:
     seconds = float(median(periods_ms(question.run))) / 1000
     return largest(
         question,
-        lambda one: None if (rate := a_second(one, name)) is None else rate * seconds,
+        lambda counted: (
+            None if (rate := a_second(counted, name)) is None else rate * seconds
+        ),
     )
 
 
@@ -106,7 +108,7 @@ def program_cores(question: Question) -> float:
     """Cores that the recorded program and all processes that it started kept busy on
     average, on the host where it is most.
     """
-    return largest(question, lambda one: a_second(one, "program_seconds"))
+    return largest(question, lambda counted: a_second(counted, "program_seconds"))
 
 
 @metric(
@@ -131,7 +133,7 @@ def stolen_core_share(question: Question) -> float:
     """Share of the time of a virtual machine's cores in which the hypervisor ran others
     on them; of the worst host.
     """
-    return largest(question, lambda one: share(one, "stolen_seconds", *_ALL))
+    return largest(question, lambda counted: share(counted, "stolen_seconds", *_ALL))
 
 
 @metric(
@@ -145,7 +147,9 @@ def core_wait_share(question: Question) -> float:
     """
     return largest(
         question,
-        lambda one: share(one, "waited_seconds", "ran_seconds", "waited_seconds"),
+        lambda counted: share(
+            counted, "waited_seconds", "ran_seconds", "waited_seconds"
+        ),
     )
 
 
@@ -158,7 +162,9 @@ def throttled_fraction(question: Question) -> float:
     """Share of the periods of the control group's quota of cores, mostly 100 ms each,
     at which the group was stopped because its quota was used up; of the worst host.
     """
-    return largest(question, lambda one: share(one, "throttled_periods", "periods"))
+    return largest(
+        question, lambda counted: share(counted, "throttled_periods", "periods")
+    )
 
 
 @fact(needs=(known_counters,))
@@ -177,9 +183,9 @@ def usable(one: Counted) -> float | None:
     return None if allowed is None else min(float(allowed), quota or float(allowed))
 
 
-def _others(one: Counted) -> float | None:
-    busy = a_second(one, "busy_seconds")
-    own = a_second(one, "program_seconds")
+def _others(counted: Counted) -> float | None:
+    busy = a_second(counted, "busy_seconds")
+    own = a_second(counted, "program_seconds")
     return None if busy is None or own is None else max(busy - own, 0.0)
 
 
@@ -254,13 +260,13 @@ def available_memory_fraction(question: Question) -> float:
     """
     return smallest(
         question,
-        lambda one: (
+        lambda counted: (
             min(*told, whole) / whole
-            if (whole := one.settings.memory_bytes)
+            if (whole := counted.settings.memory_bytes)
             and len(
                 told := [
                     end.available_bytes
-                    for end in (one.opened, one.closed)
+                    for end in (counted.opened, counted.closed)
                     if end.available_bytes is not None
                 ]
             )

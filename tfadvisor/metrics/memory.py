@@ -18,7 +18,9 @@ from tfadvisor.vocabulary import Better, Scatter
 
 
 def _allocators(question: Question) -> list[DeviceMemory]:
-    found = [one for host in question.run.hosts for one in host.evidence.memory]
+    found = [
+        allocator for host in question.run.hosts for allocator in host.evidence.memory
+    ]
     if not found:
         raise MetricAbsent("no device allocator left events in this trace")
     return found
@@ -50,7 +52,7 @@ def peak_memory_bytes(question: Question) -> float:
     return float(
         max(
             _allocators(question),
-            key=lambda one: one.peak_bytes / one.capacity_bytes,
+            key=lambda allocator: allocator.peak_bytes / allocator.capacity_bytes,
         ).peak_bytes
     )
 
@@ -66,7 +68,7 @@ def memory_capacity_bytes(question: Question) -> float:
     return float(
         max(
             _allocators(question),
-            key=lambda one: one.peak_bytes / one.capacity_bytes,
+            key=lambda allocator: allocator.peak_bytes / allocator.capacity_bytes,
         ).capacity_bytes
     )
 

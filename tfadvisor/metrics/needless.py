@@ -136,7 +136,7 @@ def _largest_kind(question: Question) -> tuple[str, tuple[ComputedOp, ...]]:
             kinds.setdefault(kind.name, []).append(part)
     if not kinds:
         return "", ()
-    name = max(kinds, key=lambda one: sum(part.total_ps for part in kinds[one]))
+    name = max(kinds, key=lambda title: sum(part.total_ps for part in kinds[title]))
     return name, tuple(kinds[name])
 
 

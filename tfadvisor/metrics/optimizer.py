@@ -50,7 +50,7 @@ def optimizer_of(part: ComputedOp, known: InProgram | None) -> str:
     if not any(folder in frame.file for frame in frames for folder in _FOLDERS):
         return ""
     named = (_SCALES.match(frame.function) for frame in frames)
-    return next((one.group(1) for one in named if one), "optimizer")
+    return next((match.group(1) for match in named if match), "optimizer")
 
 
 @once
@@ -59,15 +59,15 @@ def _updates(question: Question) -> list[tuple[ComputedOp, str]]:
     where neither paths nor HLO say where ops come from.
     """
     found = compute_parts(question.run).parts
-    if not any(one.path or one.stack for one in found):
+    if not any(part.path or part.stack for part in found):
         raise MetricAbsent("the trace does not say where ops come from")
     hlo = known_by_hlo(question.run)
     updates = []
-    for one in found:
-        known = hlo.get((one.name, one.module))
-        name = optimizer_of(one, known)
+    for part in found:
+        known = hlo.get((part.name, part.module))
+        name = optimizer_of(part, known)
         if name and not _convolves(known):
-            updates.append((one, name))
+            updates.append((part, name))
     return updates
 
 
@@ -83,7 +83,7 @@ def optimizer_update_fraction(question: Question) -> float:
     """Share of step time in ops of the optimizer's update: those in its scope (Keras),
     of its own types (TensorFlow), or that its files make (Optax, Keras on JAX).
     """
-    return compute_fraction_of(question, [one for one, _ in _updates(question)])
+    return compute_fraction_of(question, [part for part, _ in _updates(question)])
 
 
 @fact
@@ -94,7 +94,7 @@ def optimizer_update_name(question: Question) -> str:
     names = [name for _, name in _updates(question)]
     if not names:
         raise MetricAbsent("no op is part of an optimizer's update")
-    return next((one for one in names if one != "optimizer"), names[0])
+    return next((name for name in names if name != "optimizer"), names[0])
 
 
 @fact

@@ -42,9 +42,9 @@ def _spent(question: Question) -> Mapping[TimeClass, Mapping[str, list[Spent]]]:
     """The activities of each class."""
     found: dict[TimeClass, dict[str, list[Spent]]] = {kind: {} for kind in TimeClass}
     for host in counted_hosts(question.run):
-        for one in host.evidence.spent:
-            if one.activity:
-                found[one.kind].setdefault(one.activity, []).append(one)
+        for part in host.evidence.spent:
+            if part.activity:
+                found[part.kind].setdefault(part.activity, []).append(part)
     return found
 
 
@@ -61,7 +61,7 @@ def _activities(question: Question) -> list[_Activity]:
             if done is not None:
                 ps = sum(part.ps for part in parts)
                 found.append(_Activity(kind, name, _place(parts), done, ps))
-    return sorted(found, key=lambda one: -one.ps)
+    return sorted(found, key=lambda activity: -activity.ps)
 
 
 def _mostly(cause: Cause | None) -> Done | None:
@@ -158,15 +158,15 @@ def _done_for(question: Question, doing: Doing) -> list[_Activity]:
     return mine
 
 
-def _share(question: Question, one: _Activity) -> float:
+def _share(question: Question, activity: _Activity) -> float:
     """Of step time."""
     whole = sum(
         part.ps
         for host in counted_hosts(question.run)
         for part in host.evidence.spent
-        if part.kind is one.kind
+        if part.kind is activity.kind
     )
-    return class_shares(question.run)[one.kind] * one.ps / max(whole, 1)
+    return class_shares(question.run)[activity.kind] * activity.ps / max(whole, 1)
 
 
 def launches_for_arguments(question: Question) -> float:
@@ -184,7 +184,9 @@ def launches_for_arguments(question: Question) -> float:
 
 def _register_doing(doing: Doing) -> None:
     def fraction(question: Question) -> float:
-        return sum(_share(question, one) for one in _done_for(question, doing))
+        return sum(
+            _share(question, activity) for activity in _done_for(question, doing)
+        )
 
     def count(question: Question) -> float:
         return _done_for(question, doing)[0].done.count

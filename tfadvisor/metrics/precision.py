@@ -486,12 +486,12 @@ for _slow in SLOW:
 
 def _with_place(question: Question, kernel: str) -> str:
     """Its short name, and the line that it comes from where the HLO tells."""
-    for one in (
+    for hot in (
         op
         for host in question.run.hosts
         if host.program is not None
         for op in host.program.hot_ops.ops
     ):
-        if one.kernel == kernel and one.known is not None and one.known.file:
-            return f"{short_kernel(kernel)} ({one.known.file}:{one.known.line})"
+        if hot.kernel == kernel and hot.known is not None and hot.known.file:
+            return f"{short_kernel(kernel)} ({hot.known.file}:{hot.known.line})"
     return short_kernel(kernel)

@@ -151,7 +151,7 @@ def padding_fraction(question: Question) -> float:
     """
     found = _padding(question)
     every = hottest_ops(question)
-    lost = sum(one.total_ps * share_lost for one, _, share_lost in found)
+    lost = sum(op.total_ps * share_lost for op, _, share_lost in found)
     return lost / every.compute_ps * share(question, TimeClass.COMPUTE)
 
 
@@ -160,8 +160,8 @@ def padded_product(question: Question) -> str:
     """The product of which padding takes most time, with its sides: `dot.4: 8193 × 8193
     by 8193 × 8193`.
     """
-    one, size = _most_padded(question)
-    return f"{short_kernel(one.name())}: {size.m} × {size.k} by {size.k} × {size.n}"
+    op, size = _most_padded(question)
+    return f"{short_kernel(op.name())}: {size.m} × {size.k} by {size.k} × {size.n}"
 
 
 @fact
@@ -179,8 +179,8 @@ def _most_padded(question: Question) -> tuple[HotOp, DotSize]:
     found = _padding(question)
     if not found:
         raise MetricAbsent("no product's sides need padding")
-    one, size, _ = max(found, key=lambda each: each[0].total_ps * each[2])
-    return one, size
+    op, size, _ = max(found, key=lambda each: each[0].total_ps * each[2])
+    return op, size
 
 
 # Work in 64-bit floats, which networks hardly ever need.

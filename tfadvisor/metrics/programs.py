@@ -55,8 +55,8 @@ def flops_utilization(question: Question) -> float:
         found,
         [op for op in found.ops if op.known is not None and op.known.flops is not None],
     )
-    least = sum(rates.arithmetic_s(one) * one.count for one in known)
-    return least / (sum(one.total_ps for one in known) / PS_PER_S)
+    least = sum(rates.arithmetic_s(op) * op.count for op in known)
+    return least / (sum(op.total_ps for op in known) / PS_PER_S)
 
 
 @metric(
@@ -73,10 +73,8 @@ def memory_bandwidth_utilization(question: Question) -> float:
     if bandwidth is None:
         raise MetricAbsent("the trace does not say how fast the device's memory is")
     known = _counted(found, [op for op in found.ops if op.known is not None])
-    moved = sum(
-        one.known.cost.bytes * one.count for one in known if one.known is not None
-    )
-    return moved / (sum(one.total_ps for one in known) / PS_PER_S) / bandwidth
+    moved = sum(op.known.cost.bytes * op.count for op in known if op.known is not None)
+    return moved / (sum(op.total_ps for op in known) / PS_PER_S) / bandwidth
 
 
 @once
@@ -94,15 +92,15 @@ def _memory_bound(question: Question) -> list[HotOp]:
         [op for op in found.ops if op.known is not None and op.known.flops is not None],
     )
     costs = [
-        (one, rates.moving_s(one.known.cost.bytes))
-        for one in known
-        if one.known is not None
+        (op, rates.moving_s(op.known.cost.bytes))
+        for op in known
+        if op.known is not None
     ]
     return [
-        one
-        for one, moving_s in costs
-        if moving_s > rates.arithmetic_s(one)
-        and moving_s * one.count >= _WAITS_FOR_MEMORY * one.total_ps / PS_PER_S
+        op
+        for op, moving_s in costs
+        if moving_s > rates.arithmetic_s(op)
+        and moving_s * op.count >= _WAITS_FOR_MEMORY * op.total_ps / PS_PER_S
     ]
 
 
@@ -118,7 +116,7 @@ def memory_bound_fraction(question: Question) -> float:
     """
     mine, (found, *_) = _memory_bound(question), _hottest(question)
     return (
-        sum(one.total_ps for one in mine)
+        sum(op.total_ps for op in mine)
         / found.compute_ps
         * share(question, TimeClass.COMPUTE)
     )
@@ -143,14 +141,14 @@ def memory_bound_op(question: Question) -> str:
 @fact
 def memory_bound_place(question: Question) -> str:
     """The same with its place in the user's program: `fusion.3 (train.py:42)`."""
-    for one in _memory_bound(question):
-        if one.place():
-            return one.place()
+    for op in _memory_bound(question):
+        if op.place():
+            return op.place()
     raise MetricAbsent("the trace holds no HLO that says where these ops come from")
 
 
 def _counted(found: HotOps, known: list[HotOp]) -> list[HotOp]:
-    if sum(one.total_ps for one in known) < _ENOUGH_KNOWN * found.compute_ps:
+    if sum(op.total_ps for op in known) < _ENOUGH_KNOWN * found.compute_ps:
         raise MetricAbsent(
             "the trace does not hold the HLO of most of the compute time"
         )
@@ -243,8 +241,8 @@ def donated_names(question: Question) -> str:
     ]
     roots = [
         match.group()
-        for one in copied
-        if (match := _ARGUMENT.match((one.known and one.known.copied) or ""))
+        for op in copied
+        if (match := _ARGUMENT.match((op.known and op.known.copied) or ""))
     ]
     if not roots or {"args", "kwargs"}.intersection(roots):
         raise MetricAbsent("the trace holds no names of arguments that are copied")
@@ -262,7 +260,7 @@ def _looped(question: Question) -> list[HotOp]:
 def looped_scatters(question: Question) -> list[HotOp]:
     """Updates of single rows inside while loops. Raises MetricAbsent without HLO."""
     return [
-        one for one in _looped(question) if one.known is not None and one.known.scatters
+        op for op in _looped(question) if op.known is not None and op.known.scatters
     ]
 
 
@@ -271,9 +269,9 @@ def looped_slice_copies(question: Question) -> list[HotOp]:
     MetricAbsent without HLO.
     """
     looped = _looped(question)
-    if not any(kind_of(one) is OpKind.MATRIX for one in looped):
+    if not any(kind_of(op) is OpKind.MATRIX for op in looped):
         return []
-    return [one for one in looped if kind_of(one) is OpKind.UPDATE]
+    return [op for op in looped if kind_of(op) is OpKind.UPDATE]
 
 
 @metric(

@@ -238,7 +238,7 @@ class Metrics(Mapping[str, Measured]):
     def broken(self) -> list[tuple[str, str]]:
         """Metrics and facts whose function failed, each with what went wrong."""
         metrics = [
-            (name, one.reason) for name, one in self._values.items() if one.broken
+            (name, value.reason) for name, value in self._values.items() if value.broken
         ]
         return [*metrics, *self._broken_facts]
 
@@ -252,21 +252,37 @@ def measure(run: RunSummary, settings: Settings | None = None) -> Metrics:
     MetricAbsent is reported as broken.
     """
     question = Question(run, settings or Settings())
-    values = {name: _measured(one, question) for name, one in _METRICS.items()}
-    answers = {name: _told(one.find, question) for name, one in _FACTS.items()}
+    values = {
+        name: _measured(registered, question) for name, registered in _METRICS.items()
+    }
+    answers = {
+        name: _told(registered.find, question) for name, registered in _FACTS.items()
+    }
     facts = {name: (text, reason) for name, (text, reason, _) in answers.items()}
     broken = [(name, reason) for name, (_, reason, failed) in answers.items() if failed]
-    places = largest_places(one for host in run.hosts for one in host.evidence.spent)
+    places = largest_places(
+        spent for host in run.hosts for spent in host.evidence.spent
+    )
     return Metrics(values, facts, broken, places)
 
 
-def _measured(one: Metric, question: Question) -> Measured:
-    value, reason, broken = _told(lambda asked: float(one.compute(asked)), question)
+def _measured(registered: Metric, question: Question) -> Measured:
+    value, reason, broken = _told(
+        lambda asked: float(registered.compute(asked)), question
+    )
     if value is not None and not math.isfinite(value):
         value = None
         reason = "broken: the result is not a finite number"
         broken = True
-    return Measured(value, one.unit, reason, one.about, broken, one.better, one.scatter)
+    return Measured(
+        value,
+        registered.unit,
+        reason,
+        registered.about,
+        broken,
+        registered.better,
+        registered.scatter,
+    )
 
 
 def _told(ask: Asked[A], question: Question) -> tuple[A | None, str, bool]:

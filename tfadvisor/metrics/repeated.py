@@ -151,9 +151,9 @@ def _calls_to(program: _Program, line: tuple[str, int]) -> list[Frame]:
 
 def _where_they_part(mine: list[Frame], theirs: list[Frame]) -> tuple[str, str]:
     """The innermost calls that differ; "" where none does."""
-    for one, other in zip(mine, theirs, strict=False):
-        if one != other:
-            return _in_words(one), _in_words(other)
+    for own, other in zip(mine, theirs, strict=False):
+        if own != other:
+            return _in_words(own), _in_words(other)
     return "", ""
 
 

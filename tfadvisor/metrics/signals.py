@@ -114,14 +114,14 @@ def _of_parts(select: Callable[[Question], Sequence[ComputedOp]]) -> Choice:
     return choose
 
 
-def _named(one: HotOp) -> str:
+def _named(op: HotOp) -> str:
     """`fusion.3 (train.py:42)`, without the line where the HLO does not tell it; of an
     unrolled op the line that was.
     """
-    unrolled = one.known.unrolled if one.known is not None else None
+    unrolled = op.known.unrolled if op.known is not None else None
     if unrolled is not None and unrolled[0]:
-        return f"{one.name()} ({unrolled[0]}:{unrolled[1]})"
-    return one.place() or short_kernel(one.name())
+        return f"{op.name()} ({unrolled[0]}:{unrolled[1]})"
+    return op.place() or short_kernel(op.name())
 
 
 SIGNALS = (
@@ -228,22 +228,22 @@ SIGNALS = (
 )
 
 
-def _register(one: Signal) -> None:
+def _register(signal: Signal) -> None:
     def fraction(question: Question) -> float:
-        return one.ops(question).fraction
+        return signal.ops(question).fraction
 
     def op(question: Question) -> str:
-        first = one.ops(question).first
+        first = signal.ops(question).first
         if not first:
-            raise MetricAbsent(f"no op counts in {one.name}_fraction")
+            raise MetricAbsent(f"no op counts in {signal.name}_fraction")
         return first
 
-    fraction.__name__ = f"{one.name}_fraction"
-    fraction.__doc__ = f"Share of step time in {one.about}."
-    op.__name__ = f"{one.name}_op"
+    fraction.__name__ = f"{signal.name}_fraction"
+    fraction.__doc__ = f"Share of step time in {signal.about}."
+    op.__name__ = f"{signal.name}_op"
     op.__doc__ = (
-        f"The costliest op of {one.name}_fraction, with its line where the HLO tells "
-        "it: `fusion.3 (train.py:42)`."
+        f"The costliest op of {signal.name}_fraction, with its line where the HLO "
+        "tells it: `fusion.3 (train.py:42)`."
     )
     metric(unit=Unit.FRACTION, better=Better.LESS)(fraction)
     fact(op)

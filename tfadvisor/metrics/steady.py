@@ -192,7 +192,7 @@ def device_ps(run: RunSummary) -> int:
         host.breakdown[host.takes_part & host.steps.steady()[None, :]]
         for host in counted_hosts(run)
     ]
-    return sum(int(one.sum()) for one in counted)
+    return sum(int(mask.sum()) for mask in counted)
 
 
 def counted_ps(host: HostSummary) -> int:

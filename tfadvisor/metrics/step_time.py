@@ -50,18 +50,18 @@ _CLASSES = {
 """As in `Share of step time in which …`."""
 
 
-def _register(one: TimeClass, about: str) -> None:
+def _register(time_class: TimeClass, about: str) -> None:
     def fraction(question: Question) -> float:
-        if one is TimeClass.LAUNCH:
+        if time_class is TimeClass.LAUNCH:
             needs_own_launches(question.run)
-        return share(question, one)
+        return share(question, time_class)
 
-    fraction.__name__ = one.metric
+    fraction.__name__ = time_class.metric
     fraction.__doc__ = (
         f"Share of step time in which {about}. This is the breakdown class "
-        f"`{one.label}`."
+        f"`{time_class.label}`."
     )
-    better = Better.MORE if one is TimeClass.COMPUTE else Better.LESS
+    better = Better.MORE if time_class is TimeClass.COMPUTE else Better.LESS
     metric(
         unit=Unit.FRACTION,
         needs=(a_device,),
@@ -83,8 +83,8 @@ def device_busy_fraction(question: Question) -> float:
     over the devices.
     """
     return math.fsum(
-        share(question, one)
-        for one in (TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER)
+        share(question, time_class)
+        for time_class in (TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER)
     )
 
 
@@ -219,8 +219,8 @@ def turnaround_fraction(question: Question) -> float:
     none.
     """
     explained = math.fsum(
-        share(question, one)
-        for one in (TimeClass.INPUT, TimeClass.HOST, TimeClass.COMPILE)
+        share(question, time_class)
+        for time_class in (TimeClass.INPUT, TimeClass.HOST, TimeClass.COMPILE)
     )
     left = share(question, TimeClass.LAUNCH) + share(question, TimeClass.IDLE)
     waits = spent(counted_hosts(question.run), HostCost.WAITING_IDLE)

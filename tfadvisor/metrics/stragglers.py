@@ -138,12 +138,18 @@ def device_lateness(
                 (
                     late,
                     host,
-                    [host.devices[one] for one in meetings.device[members].tolist()],
+                    [
+                        host.devices[device]
+                        for device in meetings.device[members].tolist()
+                    ],
                 )
             )
     if not found:
         raise MetricAbsent(NONE_COUNTED)
-    return max(found, key=lambda one: int(one[0].lost().sum()) / one[0].step_ps)
+    return max(
+        found,
+        key=lambda candidate: int(candidate[0].lost().sum()) / candidate[0].step_ps,
+    )
 
 
 @once
@@ -299,7 +305,7 @@ def late_host_frame(question: Question) -> str:
         frames = tuple(frame for frame in frames if frame.input_ps > frame.host_ps)
     if top not in (TimeClass.INPUT, TimeClass.HOST) or not frames:
         raise MetricAbsent("no Python frame of the late host explains it")
-    return max(frames, key=lambda one: one.input_ps + one.host_ps).place()
+    return max(frames, key=lambda frame: frame.input_ps + frame.host_ps).place()
 
 
 @once
@@ -337,7 +343,7 @@ def uneven_op(question: Question) -> str:
     """
     most = max(
         (_most_different(host) for host in hosts_of_several(question.run)),
-        key=lambda one: one.more_ms,
+        key=lambda difference: difference.more_ms,
     )
     if most.key is None:
         raise MetricAbsent(
@@ -362,7 +368,7 @@ def _most_different(host: HostSummary) -> _Different:
     steps = max(int(host.steps.steady().sum()), 1)
     times = [_time_by_op(device) for device in host.devices]
     top = int(np.argmax([sum(time.values()) for time in times]))
-    others = [one for index, one in enumerate(times) if index != top]
+    others = [time for index, time in enumerate(times) if index != top]
     most = _Different(0.0, 0.0, host.devices[top].name, None)
     for key, here in times[top].items():
         there = sum(other.get(key, 0) for other in others) / len(others)
