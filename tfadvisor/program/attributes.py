@@ -187,9 +187,10 @@ def equal_partitions(module: Module) -> int:
     )
 
 
-def _tells_apart(one: Instruction) -> bool:
-    return one.opcode in _TELLING_APART or (
-        one.opcode == "custom-call" and "callback" in one.custom_call_target
+def _tells_apart(instruction: Instruction) -> bool:
+    return instruction.opcode in _TELLING_APART or (
+        instruction.opcode == "custom-call"
+        and "callback" in instruction.custom_call_target
     )
 
 

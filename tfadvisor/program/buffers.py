@@ -115,7 +115,7 @@ def program_memory(module: Module) -> ProgramMemory | None:
         )
     if not found:
         return None
-    found.sort(key=lambda one: -one.bytes)
+    found.sort(key=lambda buffer: -buffer.bytes)
     return ProgramMemory(
         module.name,
         bytes_of,
@@ -207,7 +207,7 @@ def _buffers(
     else:
         chosen = [
             (
-                max(assigned, key=lambda one: one[1])[0] if assigned else -1,
+                max(assigned, key=lambda pair: pair[1])[0] if assigned else -1,
                 number_of(allocation, 2),
             )
         ]

@@ -88,8 +88,8 @@ def convolution_flops(instruction: Instruction) -> int | None:
         return shape.dims[dimension]
 
     met = prod(
-        _meetings(one, size(image, i), size(kernel, k), size(output, o))
-        for one, (i, k, o) in zip(window, numbers.spatial, strict=True)
+        _meetings(dimension, size(image, i), size(kernel, k), size(output, o))
+        for dimension, (i, k, o) in zip(window, numbers.spatial, strict=True)
     )
     outputs = size(output, numbers.batch[1]) * size(output, numbers.feature[3])
     products = outputs * size(kernel, numbers.feature[1]) * met

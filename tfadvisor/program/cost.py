@@ -64,10 +64,10 @@ def total(costs: Iterable[Cost]) -> Cost:
     """The sum."""
     found = tuple(costs)
     return _bounded(
-        sum(one.flops for one in found),
-        sum(one.bytes for one in found),
-        any(one.unknown for one in found),
-        sum(one.transcendentals for one in found),
+        sum(cost.flops for cost in found),
+        sum(cost.bytes for cost in found),
+        any(cost.unknown for cost in found),
+        sum(cost.transcendentals for cost in found),
     )
 
 
@@ -83,11 +83,11 @@ class Costs:
     def of(self, instruction: Instruction) -> Cost:
         """Of one execution, with all that it calls."""
         if instruction.opcode in CALLING or instruction.opcode in APPLYING:
-            for one in self._needed(
+            for computation in self._needed(
                 called_before(instruction.computation, instruction)
             ):
-                self._known[one.id] = total(
-                    [self._cost(inner) for inner in one.instructions]
+                self._known[computation.id] = total(
+                    [self._cost(inner) for inner in computation.instructions]
                 )
         return self._cost(instruction)
 
@@ -116,8 +116,8 @@ class Costs:
         if opcode in APPLYING:
             times = applications(instruction)
             applied = total(
-                self._known[one.id].times(n)
-                for one, n in zip(instruction.called, times, strict=False)
+                self._known[computation.id].times(n)
+                for computation, n in zip(instruction.called, times, strict=False)
             )
             return replace(applied, bytes=accessed)
         own = own_operations(instruction)
@@ -128,7 +128,7 @@ class Costs:
         return _bounded(matrix or 0, accessed, matrix is None, 0)
 
     def _calling(self, instruction: Instruction) -> Cost:
-        called = [self._known[one.id] for one in instruction.called]
+        called = [self._known[computation.id] for computation in instruction.called]
         if instruction.opcode == "fusion":
             return replace(total(called), bytes=own_bytes(instruction))
         if instruction.opcode == "conditional":
@@ -259,11 +259,11 @@ def _only_first(user: Instruction, used: int) -> bool:
 
 def _returned(result: Instruction) -> int:
     """What is written of a result: an update in place writes only its update."""
-    one = result
+    written = result
     for _ in range(8):
-        if one.opcode not in _THROUGH or not one.operand_ids:
+        if written.opcode not in _THROUGH or not written.operand_ids:
             break
-        one = one.operands[0]
-    if one.opcode == "dynamic-update-slice":
-        return operand(one, 1).bytes
+        written = written.operands[0]
+    if written.opcode == "dynamic-update-slice":
+        return operand(written, 1).bytes
     return result.shape.bytes

@@ -65,37 +65,39 @@ def collectives(module: Module) -> tuple[CollectiveOp, ...]:
         for computation in module.computations
         for instruction in computation.instructions
     )
-    mine = [one for one in everything if one.opcode in _OPCODES]
+    mine = [instruction for instruction in everything if instruction.opcode in _OPCODES]
     if not mine:
         return ()
     runs = reached(module)
     named = _wrappers(module)
     return tuple(
-        _collective(one, named.get(one.computation.id, one))
-        for one in mine
-        if one.computation.id in runs
+        _collective(instruction, named.get(instruction.computation.id, instruction))
+        for instruction in mine
+        if instruction.computation.id in runs
     )
 
 
-def _collective(one: Instruction, outer: Instruction) -> CollectiveOp:
-    operands = [leaf for operand in one.operands for leaf in operand.shape.leaves()]
+def _collective(instruction: Instruction, outer: Instruction) -> CollectiveOp:
+    operands = [
+        leaf for operand in instruction.operands for leaf in operand.shape.leaves()
+    ]
     return CollectiveOp(
         outer.name,
-        one.opcode.removesuffix("-start"),
+        instruction.opcode.removesuffix("-start"),
         _dtype(operands),
-        max(sum(leaf.bytes for leaf in operands), _result(one).bytes),
-        group_size(one),
-        one,
+        max(sum(leaf.bytes for leaf in operands), _result(instruction).bytes),
+        group_size(instruction),
+        instruction,
     )
 
 
-def _result(one: Instruction) -> Shape:
+def _result(instruction: Instruction) -> Shape:
     """A start's shape also repeats its operands, and may hold the backend's own
     state.
     """
-    if one.opcode in _RESULT_IS_SECOND and len(one.shape.parts) > 1:
-        return one.shape.parts[1]
-    return one.shape
+    if instruction.opcode in _RESULT_IS_SECOND and len(instruction.shape.parts) > 1:
+        return instruction.shape.parts[1]
+    return instruction.shape
 
 
 def _dtype(operands: list[Shape]) -> str:
@@ -201,9 +203,9 @@ def of_experts(module: Module) -> frozenset[str]:
         if "all-to-all" in collective.kind
     )
     return frozenset(
-        one.name
-        for one in mine
-        if any(word in one.instruction.op_name.lower() for word in _EXPERTS)
+        collective.name
+        for collective in mine
+        if any(word in collective.instruction.op_name.lower() for word in _EXPERTS)
     )
 
 
@@ -235,15 +237,15 @@ def _is_argument(value: Instruction, module: Module) -> bool:
 def _stays(element: Instruction, root: Instruction) -> bool:
     """Whether a loop's turn hands on an element of what it got, unchanged."""
     return root.opcode == "tuple" and any(
-        one.opcode == "get-tuple-element"
-        and one.tuple_index == element.tuple_index
+        operand.opcode == "get-tuple-element"
+        and operand.tuple_index == element.tuple_index
         and place == element.tuple_index
-        for place, one in enumerate(root.operands)
+        for place, operand in enumerate(root.operands)
     )
 
 
-def _product_before(one: Instruction) -> bool:
-    waiting = [one]
+def _product_before(instruction: Instruction) -> bool:
+    waiting = [instruction]
     for _ in range(_BEFORE):
         before = [operand for each in waiting for operand in each.operands]
         if any(is_product(operand) for operand in before):

@@ -194,7 +194,7 @@ def called_before(
     caller, as it always does.
     """
     called = instruction.called
-    if any(one.position >= caller.position for one in called):
+    if any(computation.position >= caller.position for computation in called):
         raise instruction.computation.module.proto.damaged(
             0,
             f"{instruction.name} calls what stands after it",
@@ -218,7 +218,7 @@ def reached(module: Module) -> frozenset[int]:
             )
             found.update(
                 called.id
-                for one in calling
-                for called in called_before(computation, one)
+                for instruction in calling
+                for called in called_before(computation, instruction)
             )
     return frozenset(found)

@@ -78,9 +78,9 @@ def instruction_text(one: Instruction) -> str:
     )
 
 
-def _attributes(one: Instruction) -> list[str]:
+def _attributes(instruction: Instruction) -> list[str]:
     found = []
-    numbers = dot_numbers(one) if one.opcode == "dot" else None
+    numbers = dot_numbers(instruction) if instruction.opcode == "dot" else None
     if numbers is not None:
         named = {
             "lhs_batch_dims": numbers.lhs_batch,
@@ -89,26 +89,28 @@ def _attributes(one: Instruction) -> list[str]:
             "rhs_contracting_dims": numbers.rhs_contracting,
         }
         found += [f"{name}={_braced(dims)}" for name, dims in named.items() if dims]
-    elif dimensions := numbers_of(one.proto, one.fields, _DIMENSIONS):
+    elif dimensions := numbers_of(instruction.proto, instruction.fields, _DIMENSIONS):
         found.append(f"dimensions={_braced(dimensions)}")
-    if comparison := text_of(one.proto, one.fields, _COMPARISON):
+    if comparison := text_of(instruction.proto, instruction.fields, _COMPARISON):
         found.append(f"direction={comparison}")
-    if kind := text_of(one.proto, one.fields, _FUSION_KIND):
+    if kind := text_of(instruction.proto, instruction.fields, _FUSION_KIND):
         found.append(f"kind={kind}")
-    if one.channel_id > 0:
-        found.append(f"channel_id={one.channel_id}")
-    if one.custom_call_target:
-        found.append(f'custom_call_target="{one.custom_call_target}"')
-    if one.called:
-        found.append("calls=" + ", ".join(f"%{each.name}" for each in one.called[:4]))
-    if config := one.backend_config:
+    if instruction.channel_id > 0:
+        found.append(f"channel_id={instruction.channel_id}")
+    if instruction.custom_call_target:
+        found.append(f'custom_call_target="{instruction.custom_call_target}"')
+    if instruction.called:
+        found.append(
+            "calls=" + ", ".join(f"%{each.name}" for each in instruction.called[:4])
+        )
+    if config := instruction.backend_config:
         cut = "…" if len(config) > _LONGEST_CONFIG else ""
         found.append(f"backend_config={config[:_LONGEST_CONFIG]}{cut}")
-    return found + _metadata(one)
+    return found + _metadata(instruction)
 
 
-def _metadata(one: Instruction) -> list[str]:
-    place = location_of(one)
+def _metadata(instruction: Instruction) -> list[str]:
+    place = location_of(instruction)
     if place is None:
         return []
     parts = [f'op_name="{place.op_name}"'] if place.op_name else []
@@ -122,13 +124,17 @@ def _metadata(one: Instruction) -> list[str]:
 def _body(body: Computation) -> list[str]:
     shown_ = body.instructions[:_MOST_LINES]
     left = len(body.instructions) - len(shown_)
-    lines = [f"%{body.name} {{", *(f"  {instruction_text(one)}" for one in shown_)]
+    lines = [
+        f"%{body.name} {{",
+        *(f"  {instruction_text(instruction)}" for instruction in shown_),
+    ]
     return [*lines, *([f"  … {left} more"] if left else []), "}"]
 
 
 def _beside(found: Sequence[Instruction]) -> tuple[Neighbour, ...]:
     return tuple(
-        Neighbour(one.name, one.opcode, str(one.shape)) for one in found[:_MOST_BESIDE]
+        Neighbour(instruction.name, instruction.opcode, str(instruction.shape))
+        for instruction in found[:_MOST_BESIDE]
     )
 
 

@@ -38,11 +38,11 @@ def in_words(one: Instruction) -> str:
     return _made(what, parts[-1], one) if parts else f"{made} to {_short(one.shape)}"
 
 
-def _made(made: str, last: Instruction, one: Instruction) -> str:
+def _made(made: str, last: Instruction, instruction: Instruction) -> str:
     """last: the instruction that makes the result, inside of a fusion."""
     if made == "gather":
         return f"gather of {_short(last.shape)} from {_short(operand(last, 0))}"
-    result = _short(one.shape)
+    result = _short(instruction.shape)
     source = _short(operand(last, 0)) if last.operand_ids else result
     if source == result:
         return f"{made} of {result}"

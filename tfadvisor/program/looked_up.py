@@ -38,7 +38,7 @@ def looked_up_tables(module: Module) -> tuple[LookedUpTable, ...]:
                         instruction if part is not instruction else None,
                         found,
                     )
-    return tuple(sorted(found.values(), key=lambda one: -one.rows * one.width))
+    return tuple(sorted(found.values(), key=lambda table: -table.rows * table.width))
 
 
 def _add(

@@ -76,10 +76,10 @@ def dot_size(instruction: Instruction) -> DotSize | None:
     if not (_has(lhs, left) and _has(rhs, right)):
         raise instruction.damaged("multiplies dimensions that its operands do not have")
     return DotSize(
-        prod(lhs.dims[one] for one in dimensions.lhs_batch),
-        prod(size for one, size in enumerate(lhs.dims) if one not in left),
-        prod(size for one, size in enumerate(rhs.dims) if one not in right),
-        prod(lhs.dims[one] for one in dimensions.lhs_contracting),
+        prod(lhs.dims[dimension] for dimension in dimensions.lhs_batch),
+        prod(size for dimension, size in enumerate(lhs.dims) if dimension not in left),
+        prod(size for dimension, size in enumerate(rhs.dims) if dimension not in right),
+        prod(lhs.dims[dimension] for dimension in dimensions.lhs_contracting),
         lhs.dtype,
     )
 
@@ -131,7 +131,7 @@ def _of_library_call(instruction: Instruction) -> DotNumbers | None:
         return None
     try:
         left, right, left_batch, right_batch = (
-            tuple(int(one) for one in numbers.get(f"{side}_dimensions", ()))
+            tuple(int(dimension) for dimension in numbers.get(f"{side}_dimensions", ()))
             for side in ("lhs_contracting", "rhs_contracting", "lhs_batch", "rhs_batch")
         )
     except (TypeError, ValueError, OverflowError):

@@ -101,8 +101,8 @@ class Module:
         is none.
         """
         while name not in self._by_name and self._unnamed:
-            for one in self._unnamed[-1].instructions:
-                self._by_name.setdefault(one.name, one)
+            for instruction in self._unnamed[-1].instructions:
+                self._by_name.setdefault(instruction.name, instruction)
             self._unnamed.pop()
         return self._by_name.get(name)
 
@@ -192,7 +192,7 @@ class Computation:
             for instruction in self.instructions
             if instruction.opcode == "parameter"
         ]
-        return tuple(sorted(mine, key=lambda one: one.parameter_number))
+        return tuple(sorted(mine, key=lambda parameter: parameter.parameter_number))
 
     def _ids(self) -> dict[int, Instruction]:
         if self._by_id is None:
@@ -472,10 +472,16 @@ class StackFrames:
             frame_id = number_of(frame, 2)
         return tuple(found)
 
-    def _message(self, table: int, one: int) -> list[Entry]:
+    def _message(self, table: int, number: int) -> list[Entry]:
         rows = self._tables[table]
-        return entries(self._proto, *rows[one - 1][1:]) if 0 < one <= len(rows) else []
+        return (
+            entries(self._proto, *rows[number - 1][1:])
+            if 0 < number <= len(rows)
+            else []
+        )
 
-    def _text(self, table: int, one: int) -> str:
+    def _text(self, table: int, number: int) -> str:
         rows = self._tables[table]
-        return text(self._proto, *rows[one - 1][1:]) if 0 < one <= len(rows) else ""
+        return (
+            text(self._proto, *rows[number - 1][1:]) if 0 < number <= len(rows) else ""
+        )

@@ -99,7 +99,7 @@ def applications(instruction: Instruction) -> tuple[int, ...]:
         return (max(0, operand(instruction, 0).elements - result.elements),)
     if opcode == "scatter":
         return (operand(instruction, 1 + len(instruction.operand_ids) // 2).elements,)
-    reach = prod(max(one.size, 1) for one in window_of(instruction))
+    reach = prod(max(dimension.size, 1) for dimension in window_of(instruction))
     if opcode == "reduce-window":
         return ((reach - 1) * result.elements,)
     source = operand(instruction, 1).elements
@@ -248,8 +248,8 @@ def location_near(
     waiting = [instruction]
     seen = {instruction.id}
     while waiting and len(seen) <= _MOST_BESIDE:
-        one = waiting.pop(0)
-        for other in (*users.get(one.id, ()), *one.operands):
+        nearest = waiting.pop(0)
+        for other in (*users.get(nearest.id, ()), *nearest.operands):
             if other.id in seen or other.opcode in _EVERYWHERE:
                 continue
             found = location_of(other)

@@ -119,10 +119,14 @@ def parameter_summary(module: Module) -> ParameterSummary:
         for argument in arguments(module)
         if argument.shape.is_floating and argument.returned
     ]
-    likely = [one.shape.elements for one in carried if not one.is_named_as_other_state]
+    likely = [
+        argument.shape.elements
+        for argument in carried
+        if not argument.is_named_as_other_state
+    ]
     return ParameterSummary(
         sum(likely),
-        bool(carried) and all(one.name for one in carried),
+        bool(carried) and all(argument.name for argument in carried),
     )
 
 

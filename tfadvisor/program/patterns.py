@@ -52,9 +52,9 @@ def unfused_attention(module: Module) -> frozenset[str]:
         batched = _batched_products(computation)
         if len(batched) > 1:
             users = Users(computation)
-            for one in batched.values():
-                if any(_has_many_scores(size) for size in products(one)):
-                    names |= _of(one, batched, users)
+            for product in batched.values():
+                if any(_has_many_scores(size) for size in products(product)):
+                    names |= _of(product, batched, users)
     return frozenset(names)
 
 
@@ -87,18 +87,18 @@ def _of(
     waiting = deque([(first, start[1], 0)])
     reached = []
     while waiting:
-        one, seen, hops = waiting.popleft()
-        for user in users.past_passing(one):
+        source, seen, hops = waiting.popleft()
+        for user in users.past_passing(source):
             state = (user.id, seen | _parts(user))
             known = state in came_from
-            came_from.setdefault(state, []).append((one.id, seen))
+            came_from.setdefault(state, []).append((source.id, seen))
             nodes[user.id] = user
             if user.id in batched:
                 if state[1] == _EXPONENTIAL | _MAXIMUM:
                     reached.append(state)
             elif not known and hops < _HOPS:
                 waiting.append((user, state[1], hops + 1))
-    return {nodes[one].name for one, _ in _all_before(reached, came_from)}
+    return {nodes[node].name for node, _ in _all_before(reached, came_from)}
 
 
 def _all_before(
@@ -115,10 +115,10 @@ def _all_before(
     return found
 
 
-def _parts(one: Instruction) -> int:
+def _parts(instruction: Instruction) -> int:
     """Which of a softmax's parts an instruction does."""
     found = 0
-    for part in inside(one):
+    for part in inside(instruction):
         if part.opcode == "exponential":
             found |= _EXPONENTIAL
         elif part.opcode == "reduce" and any(

@@ -49,20 +49,20 @@ def products_of_run(module: Module) -> tuple[ProductOfRun, ...]:
         for instruction in computation.instructions
         if instruction.opcode == "fusion" or instruction.opcode in _MULTIPLYING
     )
-    return tuple(one for one in found if one is not None)
+    return tuple(product for product in found if product is not None)
 
 
-def _product(one: Instruction, times: int | None) -> ProductOfRun | None:
-    parts = [part for part in inside(one) if part.opcode in _MULTIPLYING]
+def _product(instruction: Instruction, times: int | None) -> ProductOfRun | None:
+    parts = [part for part in inside(instruction) if part.opcode in _MULTIPLYING]
     flops = sum(matrix_flops(part) or 0 for part in parts)
     if not flops:
         return None
-    is_library = one.opcode == "custom-call"
+    is_library = instruction.opcode == "custom-call"
     return ProductOfRun(
-        one.name,
-        multiplied_type(one),
+        instruction.name,
+        multiplied_type(instruction),
         flops,
-        own_bytes(one),
+        own_bytes(instruction),
         times,
         is_library,
     )
