@@ -67,14 +67,12 @@ def takes(
         kinds = get_type_hints(group, include_extras=True)
         shared = names.split() or list(fields)
         parameters: list[inspect.Parameter] = []
-        for parameter in own.values():
-            if parameter.name != place:
-                parameters.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
+        for declared in own.values():
+            if declared.name != place:
+                parameters.append(declared.replace(kind=declared.KEYWORD_ONLY))
                 continue
             parameters += [
-                fields[name].replace(
-                    kind=parameter.KEYWORD_ONLY, annotation=kinds[name]
-                )
+                fields[name].replace(kind=declared.KEYWORD_ONLY, annotation=kinds[name])
                 for name in shared
                 if name not in own
             ]
@@ -244,13 +242,13 @@ def _literal(command: Any) -> Iterator[None]:
         for param in (command, *command.params)
         if HAS_RICH and hasattr(param, "help")
     ]
-    for param, text in texts:
-        param.help = text and _MARKUP.sub(r"\\\1", text)
+    for documented, text in texts:
+        documented.help = text and _MARKUP.sub(r"\\\1", text)
     try:
         yield
     finally:
-        for param, text in texts:
-            param.help = text
+        for documented, text in texts:
+            documented.help = text
 
 
 def _print_examples(examples: str | None, formatter: Any) -> None:
