@@ -23,6 +23,8 @@ from tfadvisor.report.of_the_run import (
     statement_rows,
     statements_note,
 )
+from tfadvisor.report.wording import head_line
+from tfadvisor.units import duration
 
 
 def statement(
@@ -60,6 +62,27 @@ def test_lines_that_take_a_twentieth_of_the_steps_are_shown() -> None:
 
 def test_one_line_that_takes_all_is_not_repeated() -> None:
     assert statement_rows(reported(statement(12, 0.88), statement(13, 0.02))) == []
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [(0.8, "while nothing is recorded"), (0.95, ""), (0.4, "")],
+    ids=["longer while recorded", "as long", "another step"],
+)
+def test_the_head_says_how_long_a_step_is_while_nothing_is_recorded(
+    share: float, words: str
+) -> None:
+    """share: of the recorded step."""
+    report = reported(statement(12, 0.9))
+    assert report.steps.time_ms is not None
+    assert report.run_account is not None
+    step_ms = share * report.steps.time_ms.median
+    head = head_line(
+        replace(report, run_account=replace(report.run_account, step_ms=step_ms))
+    )
+
+    assert ("while nothing is recorded" in head) is bool(words)
+    assert not words or f"({duration(step_ms)} {words})" in head
 
 
 def test_a_plain_trace_knows_no_statements() -> None:

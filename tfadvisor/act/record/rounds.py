@@ -211,6 +211,19 @@ def stacks_since(
 # How long a round takes.
 
 
+def quickest_rounds(rounds: Sequence[ProgramLoop | None]) -> ProgramLoop | None:
+    """Of the loop that was counted first: by the count that was disturbed least."""
+    first = next(filter(None, rounds), None)
+    if first is None:
+        return None
+    counted = [
+        loop
+        for loop in rounds
+        if loop is not None and loop.is_of(first) and loop.median_ms
+    ]
+    return min(counted, key=lambda loop: loop.median_ms, default=first)
+
+
 def round_ms(samples: Samples, loop: ProgramLoop) -> float:
     """By the returns to the program's line that takes most of the loop: regular ones,
     several samples apart. 0 where there are none, as in rounds that are too short to be

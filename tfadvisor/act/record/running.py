@@ -13,6 +13,7 @@ from tfadvisor import guardian
 from tfadvisor.act.record.board import Board
 from tfadvisor.act.record.choosing import RecordedRun, RecordRequest
 from tfadvisor.act.record.conduct import Progress, conduct, show_nothing
+from tfadvisor.act.record.rounds import quickest_rounds
 from tfadvisor.act.record.started_program import (
     GRACE_SECONDS,
     HERE,
@@ -135,7 +136,7 @@ def _recorded(
     command = program.command
     if isinstance(found, RecordedRun):
         if found.chosen.collected is not None:
-            loop = next(filter(None, found.rounds), None)
+            loop = quickest_rounds(found.rounds)
             write_samples(found.chosen.collected, watch, wanted.step, loop)
         return found
     if all(process.left for process in found.processes):

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from support.stacks import KERAS, sampled
 
 from tfadvisor.act.record.board import Process
@@ -16,6 +17,7 @@ from tfadvisor.act.record.rounds import (
     Stack,
     is_beside_steps,
     loop_of,
+    quickest_rounds,
     round_ms,
 )
 from tfadvisor.act.record.watch import Watch
@@ -160,6 +162,22 @@ def test_a_loop_of_which_a_round_takes_few_turns_is_no_loop_of_steps(
 
     assert loop is not None
     assert loop.lines == lines
+
+
+def test_the_count_that_was_disturbed_least_tells_how_long_a_round_is() -> None:
+    """Of another loop, or without a length, none counts."""
+    found = ProgramLoop("train.py", 9, "main", "", False, 20.0, (8, 12))
+    others = [
+        replace(found, median_ms=13.0),
+        replace(found, median_ms=0.0),
+        replace(found, median_ms=5.0, lines=(20, 24)),
+        None,
+    ]
+
+    quickest = quickest_rounds((None, found, *others))
+    assert quickest is not None
+    assert quickest.median_ms == 13.0
+    assert quickest_rounds((None, None)) is None
 
 
 def test_without_samples_the_outermost_counted_loop_is_that_of_the_steps(
