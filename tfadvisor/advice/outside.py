@@ -15,6 +15,7 @@ from tfadvisor.causes import (
     WAITING,
     RunAccount,
     RunPart,
+    RunShare,
 )
 from tfadvisor.units import duration, percent
 from tfadvisor.vocabulary import Severity
@@ -25,6 +26,11 @@ _WORTH_A_FINDING = 0.03
 _NAMES_THE_RUN = 0.15
 _MUCH = 0.3
 """Of a part's time."""
+
+
+_IN_NO_STEP = "It is in no ordinary step: no share of the step counts it."
+PREDICTS = "prediction"
+"""As of a part."""
 
 
 class Outside(msgspec.Struct, frozen=True):
@@ -41,6 +47,8 @@ class Outside(msgspec.Struct, frozen=True):
     proof: str
     """shown by samples, or measured by a clock."""
     fix: Fix | None
+    in_steps: bool = False
+    """Whether it is a part of steps all the same."""
 
     def finding(self, severity: Severity) -> Finding:
         """It is in no step, so that it saves nothing of one."""
@@ -49,8 +57,7 @@ class Outside(msgspec.Struct, frozen=True):
             category=self.category,
             severity=severity,
             title=self.title,
-            summary=f"{self.how} It is in no ordinary step: no share of the step "
-            "counts it.",
+            summary=self.how if self.in_steps else f"{self.how} {_IN_NO_STEP}",
             evidence=(Evidence(None, "outside the steps", self.seen, "text"),),
             saving=None,
             fixes=() if self.fix is None else (self.fix,),
@@ -67,11 +74,13 @@ def outside_of(
 ) -> tuple[Outside, ...]:
     """The largest first."""
     if account is not None:
-        return tuple(
+        beside = [
             _by_samples(part, account)
             for part in account.outside
             if part.fraction >= _WORTH_A_FINDING and _is_known(part)
-        )
+        ]
+        found = [*beside, *_predicted_in_steps(account)]
+        return tuple(sorted(found, key=lambda part: -part.share))
     if measured is None or measured.between < LARGE_OUTSIDE:
         return ()
     share = percent(measured.between)
@@ -91,6 +100,38 @@ def outside_of(
     )
 
 
+def _predicted_in_steps(account: RunAccount) -> list[Outside]:
+    """Keras' predict on a line of the program that a training loop comes to, as in a
+    callback after each batch or some.
+    """
+    statements = account.parts[0].statements if account.parts else ()
+    if all(share.kind == PREDICTS for share in statements):
+        return []
+    return [
+        Outside(
+            share=share.fraction,
+            title=f"{percent(share.fraction)} of the run is {part_words(share)}",
+            how=f"{duration(1000 * share.seconds)} of the "
+            f"{duration(1000 * account.seconds)} since the {account.since}, by samples "
+            "of the main thread, within the training loop.",
+            seen=f"{share.seen:,} of {account.samples:,} samples",
+            category="host",
+            places=_locations(share),
+            proof="shown",
+            fix=_PREDICT_AT_ONCE,
+            in_steps=True,
+        )
+        for share in statements
+        if share.kind == PREDICTS and share.fraction >= _WORTH_A_FINDING
+    ]
+
+
+def _locations(part: RunPart | RunShare) -> tuple[Location, ...]:
+    return tuple(
+        Location(place.file, place.line, place.function) for place in part.places
+    )
+
+
 def _is_known(part: RunPart) -> bool:
     """Whether a library's function says what it does, or one of the program's own has a
     name. A line of the loop where neither is seen, or that waits for the devices, may
@@ -104,7 +145,7 @@ def _is_known(part: RunPart) -> bool:
     return part.kind != "other" or (bool(lines) and part.what not in lines)
 
 
-def part_words(part: RunPart) -> str:
+def part_words(part: RunPart | RunShare) -> str:
     """`evaluate (train.py:84)`; a part that is named by its line is not named twice."""
     what = f"the {part.what}" if part.what.endswith(" of each epoch") else part.what
     if not part.places:
@@ -121,9 +162,6 @@ def _by_samples(part: RunPart, account: RunAccount) -> Outside:
     elif part.turns:
         each = duration(1000 * part.seconds / part.turns)
         times = f", {part.turns:,} times, {each} each"
-    places = tuple(
-        Location(place.file, place.line, place.function) for place in part.places
-    )
     return Outside(
         share=part.fraction,
         title=f"{percent(part.fraction)} of the run is {part_words(part)}",
@@ -131,7 +169,7 @@ def _by_samples(part: RunPart, account: RunAccount) -> Outside:
         "the main thread.",
         seen=f"{part.seen:,} of {account.samples:,} samples",
         category=_CATEGORIES.get(part.kind, "host"),
-        places=places,
+        places=_locations(part),
         proof="shown",
         fix=_fix(part),
     )

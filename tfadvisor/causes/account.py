@@ -7,7 +7,7 @@ import msgspec
 STEPS = "steps"
 """The part of an account that is the training steps."""
 FIRST_BATCH = "first batch of each epoch"
-EPOCH_BEGINS = "begin of each epoch"
+EPOCH_BEGINS = "start of each epoch"
 """In a library's loop, where nothing says what it does then."""
 WAITING = "waiting for the devices"
 """Perhaps for steps that the host is ahead of."""
@@ -74,8 +74,8 @@ class RunPart(msgspec.Struct, frozen=True):
     op_by_op: float = 0.0
     """Of the account's time, 0..1: where Python runs ops one by one in it."""
     statements: tuple[RunShare, ...] = ()
-    """Of the steps: those of the program's loop that make a step, the largest first;
-    empty for the loop of a library.
+    """Of the steps: those of the program's loop that make a step, the largest first; of
+    the loop of a library the program's lines that it calls.
     """
 
 

@@ -89,6 +89,7 @@ _WORDS = {
 }
 _CALLED_BY_NAME = frozenset({Work.EPOCH, Work.READING})
 """Of which a function of the program that does it says more."""
+_COMPILING = Work.COMPILE.value, _WORDS[Work.COMPILE]
 _KINDS = {Work.NEW_INPUT: "input", Work.READING: "other"}
 _NO_STEPS = BESIDE_STEPS | {Work.COMPILE}
 """Work that is in no ordinary turn."""
@@ -228,10 +229,34 @@ class _RunTime(msgspec.Struct, frozen=True):
 
     def _by_statement(self, sampled: Sampled, depth: Int64Array) -> list[RunPart]:
         statement = self.stacks.frame[sampled.stack, depth]
-        return [
-            self.part(sampled.only(statement == key), int(depth[0]))
-            for key in sorted(set(statement.tolist()))
-        ]
+        found = []
+        for key in sorted(set(statement.tolist())):
+            found += self._parts_of(sampled.only(statement == key), int(depth[0]))
+        return found
+
+    def _parts_of(
+        self, sampled: Sampled, depth: int, named_by: Sampled | None = None
+    ) -> list[RunPart]:
+        """As `part`; what compiles in the first of several turns alone is one of its
+        own, since a longer run has no more of it.
+        """
+        first = self._compiles_first(sampled)
+        if not first.any():
+            return [self.part(sampled, depth, named_by)]
+        compiled = self._made(sampled.only(first), depth, *_COMPILING)
+        if named_by is not None:
+            named_by = named_by.only(~self._compiles_first(named_by))
+        return [compiled, self.part(sampled.only(~first), depth, named_by)]
+
+    def _compiles_first(self, sampled: Sampled) -> BoolArray:
+        """Of each run whether it compiles, where nothing does after the first turn."""
+        compiles = self.stacks.does(Work.COMPILE)[sampled.stack]
+        ends = sampled.at_us + sampled.us
+        apart = sampled.at_us[1:] - ends[:-1] > _BETWEEN_TURNS_US
+        later = np.append(False, np.cumsum(apart) > 0)
+        if not len(sampled) or not later.any() or compiles[later].any():
+            return np.zeros(len(sampled), np.bool_)
+        return np.asarray(compiles)
 
     # The function whose turns are the steps.
 
@@ -247,8 +272,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         for key in sorted(set(keys[apart].tolist())):
             mine = apart & (keys == key)
             named_by = mine & ((level.statement == key) | is_work)
-            part = self.part(sampled.only(mine), depth, sampled.only(named_by))
-            found.append(part)
+            found += self._parts_of(sampled.only(mine), depth, sampled.only(named_by))
         waits = level.sampled.is_pause & ~apart
         news = self.stacks.does(Work.NEW_INPUT)
         for key in sorted(set(level.statement[waits].tolist())):
@@ -281,10 +305,13 @@ class _RunTime(msgspec.Struct, frozen=True):
 
     def _statements(self, sampled: Sampled, depth: int) -> tuple[RunShare, ...]:
         """Of the loop whose turns the runs are; where one of them takes nearly all,
-        those of the program's function that it calls.
+        those of the program's function that it calls. Of a library's loop those of the
+        program that it calls.
         """
-        if not len(sampled) or self._in_library(sampled, depth):
+        if not len(sampled):
             return ()
+        if self._in_library(sampled, depth):
+            return self._called_back(sampled, depth)
         statement = self.stacks.frame[sampled.stack, depth]
         us = np.bincount(statement, weights=sampled.us)
         if us.max() >= _NEARLY_ALL * us.sum():
@@ -296,6 +323,20 @@ class _RunTime(msgspec.Struct, frozen=True):
             mine = sampled.only(statement == key)
             kind, what = self.name(mine, depth)
             found.append(self._share(mine, kind, what, self.places(mine, depth)))
+        return tuple(sorted(found, key=lambda share: -share.fraction))
+
+    def _called_back(self, sampled: Sampled, depth: int) -> tuple[RunShare, ...]:
+        """The program's innermost lines that a library's loop comes to."""
+        own = self.stacks.is_own
+        inward = self.stacks.frame[sampled.stack, depth + 1 :][:, ::-1]
+        lines = inward[np.arange(len(inward)), own[inward].argmax(axis=1)]
+        lines = np.where(own[lines], lines, NOBODY)
+        found = []
+        for key in distinct(lines[lines != NOBODY]).tolist():
+            mine = sampled.only(lines == key)
+            kind, what = self.name(mine, depth)
+            place = _place(self.stacks.frames[key])
+            found.append(self._share(mine, kind, what, (place,)))
         return tuple(sorted(found, key=lambda share: -share.fraction))
 
     def _own_call(self, sampled: Sampled, depth: int) -> tuple[Sampled, int] | None:
@@ -381,13 +422,18 @@ class _RunTime(msgspec.Struct, frozen=True):
         kind = "other" if work is None else _KINDS.get(work, work.value)
         if callee is not None:
             return kind, callee.function or "the program"
+        return kind, self._unnamed(sampled, depth)
+
+    def _unnamed(self, sampled: Sampled, depth: int) -> str:
+        """What no function tells the name of: by the line."""
         place = next(iter(self.places(sampled, depth)), None)
         if place is None:
-            return kind, "the rest"
+            return "the rest"
         begins = self.epoch_words(sampled, depth) == FIRST_BATCH
-        if begins and loops_over_steps(*place_of(self.stacks, self.level)):
-            return kind, EPOCH_BEGINS
-        return kind, f"{place.file}:{place.line}"
+        is_epochs = loops_over_steps(*place_of(self.stacks, self.level))
+        if begins and is_epochs and turns_of(sampled) > 1:
+            return EPOCH_BEGINS
+        return f"{place.file}:{place.line}"
 
     def _predicts(self, sampled: Sampled) -> bool:
         """Whether most of it is Keras' predict."""

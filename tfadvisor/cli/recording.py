@@ -118,6 +118,21 @@ def note_light(kept: KeptRun) -> None:
         note(f"speed of light: {line}")
 
 
+_NUMBERS = "0123456789.% "
+
+
+def note_first(before: KeptRun, after: KeptRun) -> None:
+    """Which finding is the first by the whole run, where the report that was written
+    before the program had ended has another one.
+    """
+    before_it_ended, now = (
+        next((one.title for one in kept.report.findings if one.takes), "")
+        for kept in (before, after)
+    )
+    if now and now.lstrip(_NUMBERS) != before_it_ended.lstrip(_NUMBERS):
+        note(f"by the whole run, the first finding is: {now}")
+
+
 def write_kept(kept: KeptRun, options: Options, place: ReportPlace) -> None:
     """The report of a recording, to its place."""
     subject: object = kept.report

@@ -18,7 +18,7 @@ _WORTH_A_LINE = 0.05
 """Of the steps."""
 _LONGEST_STATEMENT = 32
 """Characters of one in the line."""
-_FEWEST_STATEMENTS, _MOST_STATEMENTS = 2, 4
+_NEARLY_ALL, _MOST_STATEMENTS = 0.9, 4
 
 
 class RunRow(msgspec.Struct, frozen=True):
@@ -109,7 +109,8 @@ def statement_rows(report: Report) -> list[StatementRow]:
     shown = [
         share for share in steps.statements if share.fraction >= worth and share.places
     ]
-    if len(shown) < _FEWEST_STATEMENTS:
+    takes_all = bool(shown) and shown[0].fraction >= _NEARLY_ALL * steps.fraction
+    if not shown or takes_all:
         return []
     return [
         StatementRow(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from tfadvisor.advice.findings import Verdict
 from tfadvisor.advice.outside import of_the_run, outside_of
@@ -16,6 +17,7 @@ from tfadvisor.causes.account import (
     RunPlace,
     RunShare,
 )
+from tfadvisor.vocabulary import Severity
 
 HEALTHY = Verdict("compute", 0.95, True, "The devices compute for 95%.")
 INPUT = Verdict("input", 0.6, False, "60% of step time is input.")
@@ -185,3 +187,37 @@ def test_what_compiles_once_is_no_finding() -> None:
 
 def test_a_plain_trace_keeps_its_verdict() -> None:
     assert of_the_run(HEALTHY, None, ()) == HEALTHY
+
+
+@pytest.mark.parametrize(
+    ("kinds", "titles"),
+    [
+        (("other", "prediction"), ["20% of the run is predict (train.py:71)"]),
+        (("prediction", "prediction"), []),
+    ],
+    ids=["beside what trains", "nothing trains"],
+)
+def test_predict_within_the_training_loop_is_a_finding(
+    kinds: tuple[str, str], titles: list[str]
+) -> None:
+    statements = tuple(
+        RunShare(
+            "predict" if kind == "prediction" else "main",
+            kind,
+            0.2,
+            20.0,
+            100,
+            (RunPlace("train.py", 70 + number, "on_train_batch_end"),),
+        )
+        for number, kind in enumerate(kinds)
+    )
+    whole = account()
+    steps = replace(whole.parts[0], statements=statements)
+
+    found = outside_of(replace(whole, parts=(steps,)), None)
+
+    assert [part.title for part in found] == titles
+    for part in found:
+        assert part.fix is not None
+        assert "predict_on_batch" in part.fix.snippet
+        assert "no ordinary step" not in part.finding(Severity.MEDIUM).summary

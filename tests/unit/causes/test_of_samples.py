@@ -21,6 +21,7 @@ RUNS = "tensorflow/eager/execute.py:quick_execute:53"
 TURN = [(f"{MAIN}:42 {RUNS}", 3), (f"{MAIN}:43", 1), (f"{MAIN}:41 {ASKS}", 1)]
 """Line 42 is the step, 43 reads its loss, 41 asks for the next batch: 50 ms."""
 STEP_MS = 50.0
+INSTALLED = "/venv/lib/python3.11/site-packages/"
 
 
 def part(account: RunAccount, what: str) -> RunPart:
@@ -502,3 +503,49 @@ def test_a_line_that_calls_the_step_is_the_step_though_it_waits_now_and_then() -
     assert account_of(samples, STEP_MS).steps == pytest.approx(0.5, abs=0.01)
     stepping = frozenset({("train.py", 42)})
     assert account_of(samples, STEP_MS, stepping).steps == pytest.approx(1.0, abs=0.01)
+
+
+COMPILES = "jax/_src/compiler.py:backend_compile_and_load:395"
+
+
+@pytest.mark.parametrize(
+    ("compiling", "seconds"),
+    [
+        ([True, False, False, False], {"compiling": 0.4, "evaluate": 1.0}),
+        ([True, False, True, False], {"evaluate": 1.8}),
+    ],
+    ids=["the first alone", "a later one too"],
+)
+def test_what_compiles_in_its_first_turn_alone_is_no_part_that_compiles(
+    compiling: list[bool], seconds: dict[str, float]
+) -> None:
+    """Evaluations of 25 samples behind each of 4 epochs, of which 40 more compile."""
+    called = f"{MAIN}:45 eval.py:evaluate"
+    script = []
+    for compiles in compiling:
+        script += 20 * TURN
+        if compiles:
+            script.append((f"{called}:6 {INSTALLED}{COMPILES}", 40))
+        script += [(f"{called}:{7 + turn % 2}", 1) for turn in range(25)]
+    account = account_of(sampled(script), STEP_MS)
+
+    found = {part.what: part.seconds for part in account.outside}
+    assert found == pytest.approx(seconds, abs=0.01)
+
+
+def test_a_librarys_loop_names_the_lines_that_it_calls_back() -> None:
+    """Of 10 samples a turn 3 in line 70 of a callback, 1 in line 55."""
+    calls = "train.py:<module>:90 keras/backend/tensorflow/trainer.py:fit"
+    back = f"{calls}:401 keras/callbacks/callback_list.py:on_train_batch_end:98"
+    turn = [
+        (f"{calls}:399 {RUNS}", 5),
+        (f"{back} train.py:on_train_batch_end:70 {RUNS}", 3),
+        (f"{back} train.py:on_train_batch_end:55", 1),
+        (f"{calls}:397 {ASKS}", 1),
+    ]
+    steps = account_of(sampled(40 * turn), 2 * STEP_MS).parts[0]
+
+    assert [
+        (share.places[0].line, pytest.approx(share.fraction))
+        for share in steps.statements
+    ] == [(70, 0.3), (55, 0.1)]

@@ -253,7 +253,7 @@ def _refused(
 
 
 def _misplaced(setting: Setting, table: Table) -> Remark | None:
-    """That it belongs into another variable."""
+    """That it belongs in another variable."""
     if setting.name.startswith("xla_tpu_"):
         text = "a flag of libtpu: XLA does not know it"
         instead = f"LIBTPU_INIT_ARGS={setting.written}"

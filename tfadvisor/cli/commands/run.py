@@ -30,6 +30,7 @@ from tfadvisor.cli.recording import (
     check_can_start_programs,
     check_rules,
     keep_recording,
+    note_first,
     note_kept,
     note_light,
     rated,
@@ -295,6 +296,7 @@ def _rated_at_last(kept: KeptRun, recording: Recording, options: Options) -> Kep
     measured = rated(kept, recording.out, options, ran_on=True)
     if measured is not kept:
         note_light(measured)
+        note_first(kept, measured)
     return measured
 
 

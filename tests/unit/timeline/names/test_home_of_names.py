@@ -94,7 +94,7 @@ def _texts(part: ast.AST, inside_calls: bool) -> Iterator[tuple[int, str]]:
     ),
 )
 def test_a_module_outside_names_looks_for_no_name(module: str) -> None:
-    """A text that it does look for belongs into timeline/names, behind a function or a
+    """A text that it does look for belongs in timeline/names, behind a function or a
     constant that says what it is.
     """
     tree = ast.parse((TIMELINE / module).read_text(encoding="utf-8"))
