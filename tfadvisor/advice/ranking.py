@@ -86,11 +86,11 @@ def ranked(
 
     findings: list[Finding] = []
     broken = list(fired.broken)
-    for one in foreseen:
+    for found in foreseen:
         try:
-            findings.append(_finding(one, metrics, evidence))
+            findings.append(_finding(found, metrics, evidence))
         except Exception as error:
-            broken.append(broken_by(one.judged.rule, error))
+            broken.append(broken_by(found.judged.rule, error))
     placed = _led_by(cause, findings, metrics)
     for part in _measured_parts(evidence):
         placed = _inserted(placed, part, lambda other: other.size)
@@ -112,52 +112,57 @@ def shared(
     them.
     """
     heard = [
-        _corrected(one, metrics, evidence)
-        for one in fired.judged
-        if evidence.why_ignored(one.rule.id) is None and not _is_seen(one, evidence)
+        _corrected(judged, metrics, evidence)
+        for judged in fired.judged
+        if evidence.why_ignored(judged.rule.id) is None
+        and not _is_seen(judged, evidence)
     ]
-    by_size = _in_order(heard, evidence, lambda one: one.own.high)
-    proven = {one.rule.id for one in by_size if _is_proven(one, evidence)}
+    by_size = _in_order(heard, evidence, lambda judged: judged.own.high)
+    proven = {judged.rule.id for judged in by_size if _is_proven(judged, evidence)}
     return shared_out(by_size, metrics, proven)
 
 
-def _is_seen(one: Judged, evidence: Evidence) -> bool:
+def _is_seen(judged: Judged, evidence: Evidence) -> bool:
     """Whether samples of the whole run tell the same better than a window does."""
-    return one.rule.only_without_samples and evidence.account is not None
+    return judged.rule.only_without_samples and evidence.account is not None
 
 
-def _is_proven(one: Judged, evidence: Evidence) -> bool:
+def _is_proven(judged: Judged, evidence: Evidence) -> bool:
     """Whether it was seen in this trace or measured, so that what others say of the
     same time takes none from it.
     """
-    if evidence.won(one.rule.id) is not None:
+    if evidence.won(judged.rule.id) is not None:
         return True
-    return one.rule.proof == "shown" and not one.rule.is_preview
+    return judged.rule.proof == "shown" and not judged.rule.is_preview
 
 
 # What is known beside the trace.
 
 
-def _corrected(one: Judged, metrics: Metrics, evidence: Evidence) -> Judged:
+def _corrected(judged: Judged, metrics: Metrics, evidence: Evidence) -> Judged:
     """With what the unrecorded program shows of the function that it is about."""
-    places = locations_of(one, metrics)
+    places = locations_of(judged, metrics)
     for correction in evidence.corrections:
         is_here = any(map(correction.is_about, places))
         if is_here != correction.is_larger:
             continue
         by = correction.factor
-        own = replace(one.own, low=one.own.low * by, high=one.own.high * by)
-        takes = None if one.takes is None else one.takes * by
-        one = replace(one, own=own, takes=takes, correction=one.correction * by)
-    return one
+        own = replace(judged.own, low=judged.own.low * by, high=judged.own.high * by)
+        takes = None if judged.takes is None else judged.takes * by
+        judged = replace(
+            judged, own=own, takes=takes, correction=judged.correction * by
+        )
+    return judged
 
 
 def _notes(fired: Fired, evidence: Evidence) -> tuple[CaptureNote, ...]:
     notes: list[CaptureNote] = []
-    for one in fired.judged:
-        why = evidence.why_ignored(one.rule.id)
+    for judged in fired.judged:
+        why = evidence.why_ignored(judged.rule.id)
         if why is not None:
-            notes.append(CaptureNote(one.rule.id, f"{one.rule.id}: {why}", "", ""))
+            notes.append(
+                CaptureNote(judged.rule.id, f"{judged.rule.id}: {why}", "", "")
+            )
     return tuple(notes)
 
 
@@ -178,19 +183,19 @@ def _in_order(
     kind what is sure first, then the largest, equal ones by severity, then by id.
     """
 
-    def key(one: Judged) -> tuple[int, bool, float, float, float, int, str]:
-        won = evidence.won(one.rule.id)
-        size = measure(one) if won is None else won.high
-        size = min(size, evidence.most(one.rule.category))
-        own = one.own
+    def key(candidate: Judged) -> tuple[int, bool, float, float, float, int, str]:
+        won = evidence.won(candidate.rule.id)
+        size = measure(candidate) if won is None else won.high
+        size = min(size, evidence.most(candidate.rule.category))
+        own = candidate.own
         return (
-            3 if _is_note(one, won) else _kind(one.rule, won),
-            not _is_sure(one, won),
+            3 if _is_note(candidate, won) else _kind(candidate.rule, won),
+            not _is_sure(candidate, won),
             -size,
             -own.high,
             -own.low,
-            -severity(one).rank,
-            one.rule.id,
+            -severity(candidate).rank,
+            candidate.rule.id,
         )
 
     return sorted(judged, key=key)
@@ -203,12 +208,12 @@ def _kind(rule: Rule, won: Tried | None) -> int:
     return 1 if rule.is_preview else 0
 
 
-def _is_note(one: Judged, won: Tried | None) -> bool:
-    return one.rule.severity is Severity.INFO and won is None
+def _is_note(judged: Judged, won: Tried | None) -> bool:
+    return judged.rule.severity is Severity.INFO and won is None
 
 
-def _is_sure(one: Judged, won: Tried | None) -> bool:
-    return one.is_sure or won is not None
+def _is_sure(judged: Judged, won: Tried | None) -> bool:
+    return judged.is_sure or won is not None
 
 
 def _led_by(
@@ -243,10 +248,10 @@ def _with_first(first: Finding, findings: Sequence[Finding]) -> tuple[Finding, .
     return (first, *(finding for finding in findings if finding is not first))
 
 
-def _tied(one: Finding, other: Finding) -> bool:
-    if one.saving is None or other.saving is None:
+def _tied(finding: Finding, other: Finding) -> bool:
+    if finding.saving is None or other.saving is None:
         return False
-    pairs = permutations((one.saving, other.saving))
+    pairs = permutations((finding.saving, other.saving))
     return all(first.low <= second.middle <= first.high for first, second in pairs)
 
 
@@ -286,21 +291,21 @@ def severity(
     return reached
 
 
-def _lower(one: Severity, other: Severity) -> Severity:
-    return min(one, other, key=lambda severity: severity.rank)
+def _lower(reached: Severity, other: Severity) -> Severity:
+    return min(reached, other, key=lambda severity: severity.rank)
 
 
 # The finding, in words.
 
 
 def _finding(found: Foreseen, metrics: Metrics, evidence: Evidence) -> Finding:
-    one, rule = found.judged, found.judged.rule
+    judged, rule = found.judged, found.judged.rule
     tried = evidence.tried.get(rule.id)
     won = evidence.won(rule.id)
     evidence_of = (_seen(name, metrics) for name in rule.evidence)
     saving = bounded(_printed(found, won), evidence.most(rule.category))
-    severe = severity(one, won, evidence.steps_of_run)
-    few = None if won is not None else _in_few_steps(one, metrics)
+    severe = severity(judged, won, evidence.steps_of_run)
+    few = None if won is not None else _in_few_steps(judged, metrics)
     if few is not None:
         saving, severe = None, min(severe, Severity.HIGH, key=lambda size: size.rank)
     return Finding(
@@ -308,32 +313,32 @@ def _finding(found: Foreseen, metrics: Metrics, evidence: Evidence) -> Finding:
         category=rule.category,
         severity=severe,
         title=fill(rule.title, metrics),
-        summary=f"{fill(rule.summary, metrics)} {one.left_out}".rstrip(),
+        summary=f"{fill(rule.summary, metrics)} {judged.left_out}".rstrip(),
         evidence=tuple(seen for seen in evidence_of if seen is not None),
         saving=saving,
-        fixes=one.fixes,
-        locations=locations_of(one, metrics),
+        fixes=judged.fixes,
+        locations=locations_of(judged, metrics),
         source=rule.source,
-        caveat=one.caveat,
-        claims=one.claims,
+        caveat=judged.caveat,
+        claims=judged.claims,
         proof=rule.proof if won is None else "measured",
-        takes=one.takes,
-        certainty=SURE if _is_sure(one, won) else UNSURE,
+        takes=judged.takes,
+        certainty=SURE if _is_sure(judged, won) else UNSURE,
         few_steps=few or msgspec.UNSET,
-        ask=_question(one, metrics) if won is None else msgspec.UNSET,
+        ask=_question(judged, metrics) if won is None else msgspec.UNSET,
         tier=rule.tier if rule.is_preview else msgspec.UNSET,
         tried=tried if tried is not None else msgspec.UNSET,
     )
 
 
-def _in_few_steps(one: Judged, metrics: Metrics) -> str | None:
+def _in_few_steps(judged: Judged, metrics: Metrics) -> str | None:
     """Where the time that it is about lies; None for most of the steps."""
     found = [
         metrics.fact(name)
-        for name in (f"{kind}_in_few_steps" for kind in one.claims)
+        for name in (f"{kind}_in_few_steps" for kind in judged.claims)
         if metrics.has_fact(name)
     ]
-    is_all = len(found) == len(one.claims) and all(found)
+    is_all = len(found) == len(judged.claims) and all(found)
     return found[0] if found and is_all else None
 
 
@@ -342,8 +347,8 @@ def finding_alone(one: Judged, metrics: Metrics) -> Finding:
     return _finding(Foreseen(one, None), metrics, NOTHING_MORE)
 
 
-def _question(one: Judged, metrics: Metrics) -> str | msgspec.UnsetType:
-    return fill(one.rule.ask, metrics) if one.rule.is_likely else msgspec.UNSET
+def _question(judged: Judged, metrics: Metrics) -> str | msgspec.UnsetType:
+    return fill(judged.rule.ask, metrics) if judged.rule.is_likely else msgspec.UNSET
 
 
 def _printed(found: Foreseen, won: Tried | None) -> Saving | None:
@@ -442,7 +447,7 @@ def _measured_parts(evidence: Evidence) -> Iterator[Finding]:
             yield measured_finding(part, measured.step_ms, severity_of)
 
 
-def _of_run(one: Finding, evidence: Evidence) -> float:
-    if one.is_outside:
-        return one.takes or 0.0
-    return one.size * evidence.steps_of_run
+def _of_run(finding: Finding, evidence: Evidence) -> float:
+    if finding.is_outside:
+        return finding.takes or 0.0
+    return finding.size * evidence.steps_of_run

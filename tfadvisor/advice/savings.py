@@ -112,26 +112,29 @@ def foresee(
     device = metrics.fact("device_kind")
     if device not in known.devices or parts is None:
         held = known.held.get(device or "")
-        ordered = order(judged, lambda one: one.own.high)
-        return [Foreseen(one, _own_range(one, held, known)) for one in ordered]
+        ordered = order(judged, lambda candidate: candidate.own.high)
+        return [
+            Foreseen(candidate, _own_range(candidate, held, known))
+            for candidate in ordered
+        ]
 
     tracer = metrics.value("tracer_fraction") or 0.0
 
-    def alone(one: Judged) -> float:
-        if not may_be_foreseen(one):
-            return one.own.high
-        promise = promises(parts, tracer, [claim_of(one, metrics)], known)[0]
-        return promise.high * one.correction
+    def alone(candidate: Judged) -> float:
+        if not may_be_foreseen(candidate):
+            return candidate.own.high
+        promise = promises(parts, tracer, [claim_of(candidate, metrics)], known)[0]
+        return promise.high * candidate.correction
 
     ordered = order(judged, alone)
-    sure = [one for one in ordered if may_be_foreseen(one)]
-    claims = [claim_of(one, metrics) for one in sure]
+    sure = [candidate for candidate in ordered if may_be_foreseen(candidate)]
+    claims = [claim_of(candidate, metrics) for candidate in sure]
     promised = promises(parts, tracer, claims, known)
     saving = {
-        one.rule.id: _promised(one, promise)
-        for one, promise in zip(sure, promised, strict=True)
+        candidate.rule.id: _promised(candidate, promise)
+        for candidate, promise in zip(sure, promised, strict=True)
     }
-    return [Foreseen(one, saving.get(one.rule.id)) for one in ordered]
+    return [Foreseen(candidate, saving.get(candidate.rule.id)) for candidate in ordered]
 
 
 def may_be_foreseen(one: Judged) -> bool:
@@ -141,16 +144,20 @@ def may_be_foreseen(one: Judged) -> bool:
     return one.is_sure and one.rule.saving is not None
 
 
-def _own_range(one: Judged, held: Held | None, known: Calibration) -> Saving | None:
+def _own_range(judged: Judged, held: Held | None, known: Calibration) -> Saving | None:
     """The rule's own, no more than the finding takes, where programs bear it out."""
-    if held is None or not may_be_foreseen(one):
+    if held is None or not may_be_foreseen(judged):
         return None
-    pairs = held.pairs.get(known.class_of_fault(one.rule.id, one.rule.category), 0)
+    pairs = held.pairs.get(
+        known.class_of_fault(judged.rule.id, judged.rule.category), 0
+    )
     if pairs < FEWEST_PAIRS:
         return None
-    most = one.own.high if one.takes is None else min(one.own.high, one.takes)
+    most = (
+        judged.own.high if judged.takes is None else min(judged.own.high, judged.takes)
+    )
     words = HELD.format(where=held.where, pairs=f"{pairs} programs")
-    return Saving(min(one.own.low, most), most, f"{one.own.basis} {words}")
+    return Saving(min(judged.own.low, most), most, f"{judged.own.basis} {words}")
 
 
 def claim_of(one: Judged, metrics: Metrics) -> Claim:
@@ -173,7 +180,7 @@ def claim_of(one: Judged, metrics: Metrics) -> Claim:
     )
 
 
-def _promised(one: Judged, promise: Promise) -> Saving | None:
+def _promised(judged: Judged, promise: Promise) -> Saving | None:
     """A saving with the programs that bear it out; None where none do. A minor finding
     promises no more than it takes: what goes with a large fault is not measured for
     small ones. Where large ones would save more than that for sure, nothing says how
@@ -182,10 +189,10 @@ def _promised(one: Judged, promise: Promise) -> Saving | None:
     if promise.pairs is None or promise.pairs < FEWEST_PAIRS:
         return None
     measured = MEASURED.format(pairs=f"{promise.pairs} programs")
-    basis = f"{one.own.basis} {measured}"
-    low, high = promise.low * one.correction, promise.high * one.correction
-    most = one.takes
-    if most is not None and one.own.high < SMALL and high > most:
+    basis = f"{judged.own.basis} {measured}"
+    low, high = promise.low * judged.correction, promise.high * judged.correction
+    most = judged.takes
+    if most is not None and judged.own.high < SMALL and high > most:
         low = low if low < most else 0.0
         high = most
     return Saving(low, high, basis)
@@ -212,8 +219,8 @@ PARTS = (
 _DRIVEN = (
     STARTS,
     *(
-        one.label
-        for one in (
+        time_class.label
+        for time_class in (
             TimeClass.COMPILE,
             TimeClass.INPUT,
             TimeClass.LAUNCH,
@@ -277,13 +284,13 @@ def taken(parts: Parts, share: float, classes: Sequence[str]) -> dict[str, float
     found: dict[str, float] = {}
     for name in classes:
         held = {
-            one: parts[one]
-            for one in (_OF_COMPUTE if name == TimeClass.COMPUTE.label else (name,))
+            label: parts[label]
+            for label in (_OF_COMPUTE if name == TimeClass.COMPUTE.label else (name,))
         }
         whole = math.fsum(held.values())
         part = min(share - math.fsum(found.values()), whole)
         if part > 0:
-            found |= {one: part * value / whole for one, value in held.items()}
+            found |= {label: part * value / whole for label, value in held.items()}
     return found
 
 
@@ -304,20 +311,20 @@ def plan_of(findings: Sequence[Finding]) -> Plan | None:
     ranges says: errors cancel in part.
     """
     saving = [
-        (one, one.saving)
-        for one in findings
-        if one.saving is not None and one.saves and one.bears_verdict
+        (finding, finding.saving)
+        for finding in findings
+        if finding.saving is not None and finding.saves and finding.bears_verdict
     ]
     if len(saving) < 2:
         return None
     last = max(
-        (place for place, (_, one) in enumerate(saving) if one.middle >= WORTH),
+        (place for place, (_, gain) in enumerate(saving) if gain.middle >= WORTH),
         default=0,
     )
     changes, saved, squares = [], 0.0, 0.0
-    for place, (finding, one) in enumerate(saving):
-        saved += one.middle
-        squares += (one.high - one.low) ** 2 / 4
+    for place, (finding, gain) in enumerate(saving):
+        saved += gain.middle
+        squares += (gain.high - gain.low) ** 2 / 4
         low, high = (
             max(saved - math.sqrt(squares), 0.0),
             min(saved + math.sqrt(squares), 1.0),
@@ -325,8 +332,8 @@ def plan_of(findings: Sequence[Finding]) -> Plan | None:
         changes.append(
             PlanStep(
                 finding.rule_id,
-                one.low,
-                one.high,
+                gain.low,
+                gain.high,
                 1 - high,
                 1 - low,
                 worth=place <= last,

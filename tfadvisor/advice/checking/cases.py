@@ -175,12 +175,12 @@ def _misspoken(
     where: str,
 ) -> str | None:
     text = "\n".join(_texts_of(finding))
-    for one in case.says:
-        if one not in text:
-            return f"{where}: does not say {one!r}"
-    for one in case.says_not:
-        if one in text:
-            return f"{where}: must not say {one!r}"
+    for words in case.says:
+        if words not in text:
+            return f"{where}: does not say {words!r}"
+    for words in case.says_not:
+        if words in text:
+            return f"{where}: must not say {words!r}"
     return None
 
 
@@ -207,13 +207,13 @@ def missing_kinds(rule: Rule, cases: list[Case]) -> list[str]:
 def metrics_of(case: Case) -> Metrics:
     """What the rules see of a case."""
     values: dict[str, Measured] = {}
-    for name, one in registered_metrics().items():
+    for name, metric in registered_metrics().items():
         reason = "" if name in case.metrics else _ABSENT
         values[name] = Measured(
             value=case.metrics.get(name),
-            unit=one.unit,
+            unit=metric.unit,
             reason=reason,
-            about=one.about,
+            about=metric.about,
         )
     facts: dict[str, tuple[str | None, str]] = {}
     for name in registered_facts():

@@ -45,11 +45,12 @@ def shortcomings(rule: Rule) -> Iterator[str]:
     for number, fix in enumerate(rule.fixes, start=1):
         for what in _of_fix(fix):
             yield f"fix {number} {what}"
-    for one in rule.confirmed:
-        if not _RECORDED.fullmatch(one):
+    for recording in rule.confirmed:
+        if not _RECORDED.fullmatch(recording):
             yield (
-                f"confirmed: {one!r} names no recording; known are fixtures/NAME, "
-                "public trace NAME, public program NAME, first sight, batch N: NAME"
+                f"confirmed: {recording!r} names no recording; known are "
+                "fixtures/NAME, public trace NAME, public program NAME, first sight, "
+                "batch N: NAME"
             )
 
 

@@ -54,8 +54,8 @@ class Meant(msgspec.Struct, frozen=True):
 def meant(asked: str, rules: Sequence[Rule]) -> Meant:
     """Raises UsageError for what nothing is called, and says what was meant."""
     known = all_known(rules)
-    exact = tuple(one.explained() for one in named(asked, known))
-    of_kind = tuple(one for one in known if one.kind == _KINDS.get(_key(asked)))
+    exact = tuple(topic.explained() for topic in named(asked, known))
+    of_kind = tuple(topic for topic in known if topic.kind == _KINDS.get(_key(asked)))
     if exact or of_kind:
         return Meant(exact, of_kind)
 
@@ -80,7 +80,7 @@ def asked_for(words_: Sequence[str], rules: Sequence[Rule]) -> tuple[str, ...]:
         return (whole,)
 
     separate = tuple(dict.fromkeys(words_))
-    if all(named(one, known) or _key(one) in _KINDS for one in separate):
+    if all(named(word, known) or _key(word) in _KINDS for word in separate):
         return separate
     return (whole,) if _with_words(whole, known) else separate
 
@@ -100,9 +100,9 @@ def all_known(rules: Sequence[Rule]) -> tuple[Known, ...]:
 def named(asked: str, known: Sequence[Known]) -> tuple[Known, ...]:
     """What is called so, or has this synonym."""
     by_key: dict[str, list[Known]] = {}
-    for one in known:
-        for key in dict.fromkeys(map(_key, one.names)):
-            by_key.setdefault(key, []).append(one)
+    for topic in known:
+        for key in dict.fromkeys(map(_key, topic.names)):
+            by_key.setdefault(key, []).append(topic)
 
     synonyms = {_key(name): others for name, others in SYNONYMS.items()}
     found: list[Known] = []
@@ -116,10 +116,10 @@ def _with_words(asked: str, known: Iterable[Known]) -> tuple[Known, ...]:
     wanted = set(_key(asked).split())
     if not wanted:
         return ()
-    by_name = [one for one in known if wanted <= _words_of(one.names)]
+    by_name = [topic for topic in known if wanted <= _words_of(topic.names)]
     if by_name:
         return tuple(by_name)
-    return tuple(one for one in known if wanted <= _words_of((one.title,)))
+    return tuple(topic for topic in known if wanted <= _words_of((topic.title,)))
 
 
 def _words_of(texts: Iterable[str]) -> set[str]:
@@ -130,7 +130,7 @@ def _names(asked: str, known: Iterable[Known]) -> list[str]:
     """What a misspelt name may have been."""
     if flags.is_flag_like(asked):
         return flags.flag_names()
-    return [*SYNONYMS, *chain.from_iterable(one.names for one in known)]
+    return [*SYNONYMS, *chain.from_iterable(topic.names for topic in known)]
 
 
 def _key(name: str) -> str:

@@ -59,14 +59,15 @@ def classes(rules: Sequence[Rule]) -> Iterator[Known]:
         )
 
 
-def _about_class(one: TimeClass, rules: Sequence[Rule]) -> tuple[Paragraph, ...]:
+def _about_class(time_class: TimeClass, rules: Sequence[Rule]) -> tuple[Paragraph, ...]:
     return (
-        Paragraph(f"Time of a step in which {one.meaning}."),
+        Paragraph(f"Time of a step in which {time_class.meaning}."),
         Paragraph(
-            f"Its share of step time is the metric {one.metric}. Each instant belongs "
-            f"to the first of these classes that holds: {', '.join(TIME_CLASSES)}."
+            f"Its share of step time is the metric {time_class.metric}. Each instant "
+            "belongs to the first of these classes that holds: "
+            f"{', '.join(TIME_CLASSES)}."
         ),
-        *_rules_about(one.label, rules),
+        *_rules_about(time_class.label, rules),
     )
 
 

@@ -115,9 +115,12 @@ def advice() -> Advice:
     """The hand-written part about flags."""
     data = _read("advice.json")
     sources = data["sources"]
-    renamed = [_sourced(one, sources) for one in data["renamed"]]
-    conflicts = [_sourced(one, sources) for one in data["conflicts"]]
-    gone = {one["flag"]: (one["why"], sources[one["source"]]) for one in data["gone"]}
+    renamed = [_sourced(raw, sources) for raw in data["renamed"]]
+    conflicts = [_sourced(raw, sources) for raw in data["conflicts"]]
+    gone = {
+        removed["flag"]: (removed["why"], sources[removed["source"]])
+        for removed in data["gone"]
+    }
     return Advice(
         renames=msgspec.convert(renamed, tuple[Rename, ...]),
         gone=gone,
@@ -133,9 +136,9 @@ def _dangers(
 ) -> dict[str, tuple[Danger, ...]]:
     """By flag."""
     found: dict[str, tuple[Danger, ...]] = {}
-    for one in given:
-        flag = one["flag"]
-        danger = msgspec.convert(_sourced(one, sources), Danger)
+    for raw in given:
+        flag = raw["flag"]
+        danger = msgspec.convert(_sourced(raw, sources), Danger)
         found[flag] = (*found.get(flag, ()), danger)
     return found
 
@@ -144,45 +147,47 @@ def _dangers(
 def variables() -> Mapping[str, Variable]:
     """Every variable by name, sorted."""
     data = _read("variables.json")
-    found = [_variable(one, data) for one in data["variables"]]
-    return {one.name: one for one in msgspec.convert(found, list[Variable])}
-
-
-def _variable(one: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    """With what all of its type share."""
-    kind = one["type"]
-    usual = {"values": data["types"].get(kind, ())}
-    fatal = one.get("fatal") or data["fatal"].get(kind, "")
-    otherwise = one.get("otherwise") or data["otherwise"].get(kind, "")
+    found = [_variable(raw, data) for raw in data["variables"]]
     return {
-        **_sourced({**usual, **one}, data["sources"]),
+        variable.name: variable for variable in msgspec.convert(found, list[Variable])
+    }
+
+
+def _variable(raw: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    """With what all of its type share."""
+    kind = raw["type"]
+    usual = {"values": data["types"].get(kind, ())}
+    fatal = raw.get("fatal") or data["fatal"].get(kind, "")
+    otherwise = raw.get("otherwise") or data["otherwise"].get(kind, "")
+    return {
+        **_sourced({**usual, **raw}, data["sources"]),
         "fatal": bool(fatal),
         "consequence": fatal or otherwise,
     }
 
 
 def _sourced(
-    one: Mapping[str, Any],
+    raw: Mapping[str, Any],
     sources: Mapping[str, str],
     usual: str = "",
 ) -> dict[str, Any]:
     """With the address of its source, and of those of its dangers; usual: for what
     names none.
     """
-    name = one.get("source", usual)
-    dangers = [_sourced(each, sources, name) for each in one.get("dangers", ())]
-    return {**one, "source": sources[name], "dangers": dangers}
+    name = raw.get("source", usual)
+    dangers = [_sourced(each, sources, name) for each in raw.get("dangers", ())]
+    return {**raw, "source": sources[name], "dangers": dangers}
 
 
-def _conflict(one: Mapping[str, Any]) -> Conflict:
+def _conflict(raw: Mapping[str, Any]) -> Conflict:
     remark = Remark(
-        kind=one.get("kind", "conflict"),
-        level=one["level"],
-        text=one["text"],
-        instead=one.get("instead", ""),
-        source=one["source"],
+        kind=raw.get("kind", "conflict"),
+        level=raw["level"],
+        text=raw["text"],
+        instead=raw.get("instead", ""),
+        source=raw["source"],
     )
-    return Conflict(one["if"], one.get("up_to", ""), remark)
+    return Conflict(raw["if"], raw.get("up_to", ""), remark)
 
 
 def _read(name: str) -> Any:

@@ -154,11 +154,14 @@ def _in_its_variable(setting: Setting) -> Setting:
 
 def _with_repetitions(judged: Sequence[JudgedSetting]) -> Iterator[JudgedSetting]:
     """Each with what there is to say where it is given again further on."""
-    last = {(one.setting.variable, one.setting.name): one.setting for one in judged}
-    for one in judged:
-        counts = last[one.setting.variable, one.setting.name]
-        again = _repeated(one.setting, counts)
-        yield replace(one, remarks=(*again, *one.remarks))
+    last = {
+        (checked.setting.variable, checked.setting.name): checked.setting
+        for checked in judged
+    }
+    for checked in judged:
+        counts = last[checked.setting.variable, checked.setting.name]
+        again = _repeated(checked.setting, counts)
+        yield replace(checked, remarks=(*again, *checked.remarks))
 
 
 def _repeated(setting: Setting, counts: Setting) -> list[Remark]:
@@ -187,11 +190,11 @@ def _unread(given: Given) -> list[Remark]:
     return [
         Remark(
             kind="unread",
-            level=NOTE if one.harmless else ERROR,
-            text=f"not read: {cut(one.words, 80)} ({one.why})",
-            instead=one.instead,
+            level=NOTE if unread.harmless else ERROR,
+            text=f"not read: {cut(unread.words, 80)} ({unread.why})",
+            instead=unread.instead,
         )
-        for one in given.unread
+        for unread in given.unread
     ]
 
 
@@ -407,18 +410,18 @@ def _about_default(
 def _dangers(setting: Setting) -> Iterator[Remark]:
     """Of its value; an empty one is no value."""
     value = "true" if setting.value is None else setting.value
-    for one in advice().dangers.get(setting.name, ()):
-        is_about_any_value = one.values is None
-        if one.holds(value) and not (value == "" and is_about_any_value):
-            yield about_value(one.level, one.text, one.source)
+    for danger in advice().dangers.get(setting.name, ()):
+        is_about_any_value = danger.values is None
+        if danger.holds(value) and not (value == "" and is_about_any_value):
+            yield about_value(danger.level, danger.text, danger.source)
 
 
 def _about_passes(setting: Setting) -> Iterator[Remark]:
     if setting.name not in _PASS_LISTS:
         return
-    for one in _harmful(setting.value or ""):
-        names = ", ".join(one.names)
-        text = f"{one.title} ({names}) must stay on: without it {one.cost}"
+    for xla_pass in _harmful(setting.value or ""):
+        names = ", ".join(xla_pass.names)
+        text = f"{xla_pass.title} ({names}) must stay on: without it {xla_pass.cost}"
         yield about_value(WARNING, text, advice().passes_source)
 
 
@@ -432,7 +435,7 @@ def _undescribed(flag: Flag, value: str | None) -> list[Remark]:
     """That a number is none of those that the flag's own description explains one by
     one. XLA reads it all the same.
     """
-    described = [int(one) for one in _DESCRIBED.findall(flag.about)]
+    described = [int(number) for number in _DESCRIBED.findall(flag.about)]
     is_number = re.fullmatch(r"[+-]?\d+", value or "") is not None
     if len(described) < _EXPLAINED or not is_number or int(value or "") in described:
         return []
@@ -455,7 +458,11 @@ def _harmful(passes: str) -> list[Pass]:
         re.split(r"[^\w-]", part.strip(), maxsplit=1)[0].lower()
         for part in passes.split(",")
     }
-    return [one for one in advice().passes if given & {one.title.lower(), *one.names}]
+    return [
+        xla_pass
+        for xla_pass in advice().passes
+        if given & {xla_pass.title.lower(), *xla_pass.names}
+    ]
 
 
 def _written(name: str, value: str | None) -> str:

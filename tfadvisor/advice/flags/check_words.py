@@ -81,17 +81,17 @@ def as_data(checked: CheckedFlags) -> dict[str, Any]:
         "version": checked.version,
         "version_note": checked.note,
         "settings": [_setting(setting) for setting in checked.settings],
-        "together": [msgspec.structs.asdict(one) for one in checked.together],
+        "together": [msgspec.structs.asdict(remark) for remark in checked.together],
     }
 
 
-def _setting(one: JudgedSetting) -> dict[str, Any]:
+def _setting(judged: JudgedSetting) -> dict[str, Any]:
     return {
-        "variable": one.setting.variable,
-        "name": one.setting.name,
-        "value": one.setting.value,
-        "written": one.setting.written,
-        "level": one.level,
-        "about": one.about,
-        "remarks": [msgspec.structs.asdict(remark) for remark in one.remarks],
+        "variable": judged.setting.variable,
+        "name": judged.setting.name,
+        "value": judged.setting.value,
+        "written": judged.setting.written,
+        "level": judged.level,
+        "about": judged.about,
+        "remarks": [msgspec.structs.asdict(remark) for remark in judged.remarks],
     }

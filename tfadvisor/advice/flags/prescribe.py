@@ -53,13 +53,13 @@ def fitted(
     changes: list[bool] = []
 
     def write(match: re.Match[str]) -> str:
-        one = _fitted_flag(match.group(), version, library)
-        if one.refused:
-            refused.append(one.refused)
-            return one.text
-        changes.append(not one.changes_nothing)
-        notes.extend(one.notes)
-        return one.text
+        flag = _fitted_flag(match.group(), version, library)
+        if flag.refused:
+            refused.append(flag.refused)
+            return flag.text
+        changes.append(not flag.changes_nothing)
+        notes.extend(flag.notes)
+        return flag.text
 
     written = _FLAG.sub(write, text)
     return Fitted(
@@ -131,13 +131,13 @@ def fit_flags(
     anyway: list[Fix] = []
     refused: list[str] = []
     for fix in fixes:
-        one = _fitted_fix(fix, framework, version)
-        if one.refused:
-            refused += one.refused
-        elif one.changes_nothing:
-            anyway.append(one.fix)
+        fitted_fix = _fitted_fix(fix, framework, version)
+        if fitted_fix.refused:
+            refused += fitted_fix.refused
+        elif fitted_fix.changes_nothing:
+            anyway.append(fitted_fix.fix)
         else:
-            kept.append(one.fix)
+            kept.append(fitted_fix.fix)
 
     left = (*kept, *anyway) if version is None or not kept else tuple(kept)
     if left or not refused:
@@ -161,7 +161,7 @@ def _fitted_fix(
 ) -> _FittedFix:
     do = fitted(fix.do, framework, version)
     snippet = fitted(fix.snippet, framework, version)
-    env = {name: fitted(one, framework, version) for name, one in fix.env.items()}
+    env = {name: fitted(value, framework, version) for name, value in fix.env.items()}
     parts = [snippet, *env.values()]
 
     notes = dict.fromkeys(part.note for part in (do, *parts) if part.note)
@@ -170,7 +170,7 @@ def _fitted_fix(
         fix,
         do=do.text,
         snippet=snippet.text,
-        env={name: one.text for name, one in env.items()},
+        env={name: value.text for name, value in env.items()},
         valid_for="; ".join((fix.valid_for, *notes)),
     )
     return _FittedFix(

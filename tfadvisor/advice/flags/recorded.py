@@ -123,9 +123,9 @@ class RecordedFlags(msgspec.Struct, frozen=True):
 
     def table(self, variable: str, library: str) -> Table:
         """One variable's flags in one library. Raises KeyError where there are none."""
-        for one in self.tables:
-            if (one.variable, one.library) == (variable, library):
-                return one
+        for table in self.tables:
+            if (table.variable, table.library) == (variable, library):
+                return table
         raise KeyError((variable, library))
 
 
@@ -140,12 +140,12 @@ def recording() -> RecordedFlags:
     )
 
 
-def _table(one: Mapping[str, Any]) -> Table:
+def _table(raw: Mapping[str, Any]) -> Table:
     return Table(
-        variable=one["variable"],
-        library=one["library"],
-        versions=tuple(one["versions"]),
-        periods=one["flags"],
+        variable=raw["variable"],
+        library=raw["library"],
+        versions=tuple(raw["versions"]),
+        periods=raw["flags"],
     )
 
 

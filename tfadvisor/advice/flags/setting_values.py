@@ -89,9 +89,10 @@ def _is_one_of(words: Words, word: str) -> bool:
     if words.any_case:
         word = word.upper()
         return any(
-            word in (one.upper(), (words.prefix + one).upper()) for one in words.words
+            word in (accepted.upper(), (words.prefix + accepted).upper())
+            for accepted in words.words
         )
-    return any(word in (one, words.prefix + one) for one in words.words)
+    return any(word in (accepted, words.prefix + accepted) for accepted in words.words)
 
 
 def _named(words: Words) -> str:
@@ -156,7 +157,7 @@ def _fault_of_a_word(variable: Variable, value: str) -> str:
     values: Sequence[str] = variable.values
     given = value
     if variable.kind in _ANY_CASE:
-        values = [one.lower() for one in values]
+        values = [accepted.lower() for accepted in values]
         given = value.lower()
     if not values or given in values:
         return ""

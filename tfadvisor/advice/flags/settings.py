@@ -186,9 +186,9 @@ def _read_flags(
         last = match.group().strip()
         value = next(
             (
-                match.group(one)
-                for one in ("single", "double", "bare")
-                if match.group(one) is not None
+                match.group(quoting)
+                for quoting in ("single", "double", "bare")
+                if match.group(quoting) is not None
             ),
             None,
         )
@@ -203,7 +203,7 @@ def _replace(
     """A second assignment takes the place of the first."""
     before = [setting for setting in settings if setting.variable == variable]
     if before:
-        words = " ".join(one.written for one in before)
+        words = " ".join(setting.written for setting in before)
         unread.append(
             Unread(
                 words=words,

@@ -42,7 +42,7 @@ def classes_of(rule: Rule) -> tuple[str, ...]:
     usual = CATEGORIES[rule.category]
     if rule.saving is None and len(usual) == len(TimeClass):
         return ()
-    return tuple(one.label for one in usual)
+    return tuple(time_class.label for time_class in usual)
 
 
 class SharedOut(msgspec.Struct, frozen=True):
@@ -69,10 +69,11 @@ def shared_out(
         for time_class in TimeClass
     }
     in_turn = sorted(
-        judged, key=lambda one: proven is not None and one.rule.id not in proven
+        judged,
+        key=lambda candidate: proven is not None and candidate.rule.id not in proven,
     )
-    cut = {one.rule.id: _cut(one, left) for one in in_turn}
-    ids = [one.rule.id for one in judged]
+    cut = {candidate.rule.id: _cut(candidate, left) for candidate in in_turn}
+    ids = [candidate.rule.id for candidate in judged]
     reason = "other findings save the same time"
     return SharedOut(
         tuple(filter(None, map(cut.get, ids))),
@@ -80,18 +81,18 @@ def shared_out(
     )
 
 
-def _cut(one: Judged, left: dict[str, float]) -> Judged | None:
+def _cut(judged: Judged, left: dict[str, float]) -> Judged | None:
     """A finding with what `left` has for it, which loses that; None for nothing."""
-    is_question = one.rule.is_likely
-    wanted = (one.takes or 0.0) if is_question else one.own.high
-    parts = _taken(wanted, one.claims, dict(left) if is_question else left)
+    is_question = judged.rule.is_likely
+    wanted = (judged.takes or 0.0) if is_question else judged.own.high
+    parts = _taken(wanted, judged.claims, dict(left) if is_question else left)
     taken = math.fsum(parts.values())
     is_whole = taken >= wanted - _TOLERANCE
     if not is_whole and taken < _NOTHING:
         return None
     if is_question:
-        return one
-    return _with_parts(one, parts, None if is_whole else taken)
+        return judged
+    return _with_parts(judged, parts, None if is_whole else taken)
 
 
 def _taken(
@@ -110,12 +111,12 @@ def _taken(
 
 
 def _with_parts(
-    one: Judged, parts: Mapping[str, float], cut_to: float | None
+    judged: Judged, parts: Mapping[str, float], cut_to: float | None
 ) -> Judged:
     """cut_to: what is left of its saving at most, None for all."""
-    claims = tuple(parts) or one.claims
+    claims = tuple(parts) or judged.claims
     if cut_to is None:
-        return replace(one, claims=claims)
-    own = replace(one.own, low=min(one.own.low, cut_to), high=cut_to)
-    caveat = " ".join(filter(None, (one.caveat, LESS_IS_LEFT)))
-    return replace(one, claims=claims, own=own, caveat=caveat)
+        return replace(judged, claims=claims)
+    own = replace(judged.own, low=min(judged.own.low, cut_to), high=cut_to)
+    caveat = " ".join(filter(None, (judged.caveat, LESS_IS_LEFT)))
+    return replace(judged, claims=claims, own=own, caveat=caveat)

@@ -88,7 +88,7 @@ def _by_experiment(verdict: Verdict, measured: Sequence[Finding]) -> Verdict:
     """A part that was measured to take more than what the trace calls the limit is the
     limit; what is worth a change leaves no run healthy.
     """
-    first = max(measured, key=lambda one: one.saves, default=None)
+    first = max(measured, key=lambda finding: finding.saves, default=None)
     if first is None or first.saves < LARGE:
         return verdict
 
@@ -296,7 +296,7 @@ def _claimed(findings: Sequence[Finding]) -> list[str]:
     worth = [
         finding for finding in findings if finding.severity.rank >= Severity.MEDIUM.rank
     ]
-    return sorted({name for one in worth for name in one.claims})
+    return sorted({name for finding in worth for name in finding.claims})
 
 
 # Whether anything is worth a change.
@@ -321,10 +321,10 @@ def _is_sound(
     return not any(map(_is_worth_it, findings))
 
 
-def _is_worth_it(one: Finding) -> bool:
-    if one.severity.rank >= Severity.MEDIUM.rank:
+def _is_worth_it(finding: Finding) -> bool:
+    if finding.severity.rank >= Severity.MEDIUM.rank:
         return True
-    return one.severity is Severity.LOW and one.saves >= LARGE
+    return finding.severity is Severity.LOW and finding.saves >= LARGE
 
 
 def _tiny(metrics: Metrics) -> float:
@@ -408,7 +408,7 @@ def _saves_most(findings: Sequence[Finding]) -> float:
     """What the finding that saves most saves at most; 0 where another one, no less
     severe, takes more and nothing bears out what that saves.
     """
-    best = max(findings, key=lambda one: one.saves, default=None)
+    best = max(findings, key=lambda finding: finding.saves, default=None)
     if best is None:
         return 0.0
     rivals = (
@@ -436,6 +436,6 @@ def _doubt(findings: Sequence[Finding], largest: str | None) -> str:
     return f" One thing to check: {first.title[0].lower()}{first.title[1:]}{place}."
 
 
-def _may_be_in_vain(one: Finding) -> bool:
-    is_minor = one.severity is Severity.LOW and one.saving is None
-    return is_minor and one.category in _COMPUTED
+def _may_be_in_vain(finding: Finding) -> bool:
+    is_minor = finding.severity is Severity.LOW and finding.saving is None
+    return is_minor and finding.category in _COMPUTED

@@ -157,9 +157,9 @@ def parse_rule(marked: Marked) -> Rule:
 def _trimmed(data: Any) -> Any:
     """Without the line ends around texts that YAML's blocks bring."""
     if isinstance(data, dict):
-        return {name: _trimmed(one) for name, one in data.items()}
+        return {name: _trimmed(value) for name, value in data.items()}
     if isinstance(data, list):
-        return [_trimmed(one) for one in data]
+        return [_trimmed(value) for value in data]
     return data.strip("\n") if isinstance(data, str) else data
 
 
@@ -226,8 +226,8 @@ def _mistakes(rule: Rule) -> Iterator[tuple[str, str]]:
         yield "fixes", "a rule without a fix prescribes nothing"
     yield from _mistakes_of_proof(rule)
     yield from _mistakes_of_weight(rule)
-    for index, one in enumerate(rule.codemods):
-        for field, cause in _mistakes_of_codemod(one, rule.fixes):
+    for index, codemod in enumerate(rule.codemods):
+        for field, cause in _mistakes_of_codemod(codemod, rule.fixes):
             yield f"codemods.{index}.{field}", cause
 
 
@@ -285,22 +285,22 @@ def _mistakes_of_weight(rule: Rule) -> Iterator[tuple[str, str]]:
 
 
 def _mistakes_of_codemod(
-    one: CodemodRef, fixes: tuple[FixRule, ...]
+    codemod: CodemodRef, fixes: tuple[FixRule, ...]
 ) -> Iterator[tuple[str, str]]:
     chosen = (
-        ("name", one.name, CODEMODS),
-        ("sure", one.sure, SURE),
-        ("check", one.check, CHECKS),
+        ("name", codemod.name, CODEMODS),
+        ("sure", codemod.sure, SURE),
+        ("check", codemod.check, CHECKS),
     )
     for field, value, options in chosen:
         if value not in options:
             yield field, f"{value!r} is not one of {', '.join(options)}"
-    for name in one.then:
+    for name in codemod.then:
         if name not in CODEMODS or name == LAUNCH_LINE:
             known = ", ".join(CODEMODS)
             yield "then", f"no codemod is called {name!r}; known are {known}"
-    if one.name == LAUNCH_LINE and not any(fix.env for fix in fixes):
+    if codemod.name == LAUNCH_LINE and not any(fix.env for fix in fixes):
         yield "name", "no fix of this rule sets a variable"
-    is_mechanical = one.sure == "mechanical"
-    if is_mechanical and NEVER_MECHANICAL & {one.name, *one.then}:
-        yield "sure", f"{one.name} is a guess wherever it applies"
+    is_mechanical = codemod.sure == "mechanical"
+    if is_mechanical and NEVER_MECHANICAL & {codemod.name, *codemod.then}:
+        yield "sure", f"{codemod.name} is a guess wherever it applies"

@@ -62,11 +62,11 @@ def limits_of(rule: Rule) -> tuple[Limit, ...]:
 
 def _limits_of_metric(metric: str, compared: Sequence[Compare]) -> Iterator[Limit]:
     """One for each number, from the smallest."""
-    bounds = sorted({one.bound for one in compared})
+    bounds = sorted({comparison.bound for comparison in compared})
     for number, bound in enumerate(bounds, start=1):
-        here = [one for one in compared if one.bound == bound]
-        operators = dict.fromkeys(one.operator for one in here)
-        reasons = [one.because for one in here if one.because]
+        here = [comparison for comparison in compared if comparison.bound == bound]
+        operators = dict.fromkeys(comparison.operator for comparison in here)
+        reasons = [comparison.because for comparison in here if comparison.because]
         yield Limit(
             name=f"{metric}-{number}" if len(bounds) > 1 else metric,
             metric=metric,
