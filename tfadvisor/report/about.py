@@ -46,31 +46,35 @@ def _named(
     return f"{hosts[0]} and {count(len(hosts) - 1)} alike"
 
 
-def _machine(one: MachineInfo) -> str:
+def _machine(machine: MachineInfo) -> str:
     parts = [
-        _cores(one),
-        size(one.memory_bytes) if one.memory_bytes is not None else "",
+        _cores(machine),
+        size(machine.memory_bytes) if machine.memory_bytes is not None else "",
     ]
     parts.append(
-        ", ".join(f"{name} {version}" for name, version in one.versions.items())
+        ", ".join(f"{name} {version}" for name, version in machine.versions.items())
     )
     parts += [
-        _gpus(one.gpus),
-        ", ".join(f"{name} threads {number}" for name, number in one.threads.items()),
+        _gpus(machine.gpus),
+        ", ".join(
+            f"{name} threads {number}" for name, number in machine.threads.items()
+        ),
     ]
-    parts.append(" ".join(f"{name}={value}" for name, value in one.variables.items()))
+    parts.append(
+        " ".join(f"{name}={value}" for name, value in machine.variables.items())
+    )
     return "; ".join(filter(None, parts))
 
 
-def _cores(one: MachineInfo) -> str:
-    if one.cores is None:
+def _cores(machine: MachineInfo) -> str:
+    if machine.cores is None:
         return ""
-    words = counted(count(one.cores), "core", "cores")
-    if one.allowed_cores is not None and one.allowed_cores < one.cores:
-        words = f"{count(one.allowed_cores)} of {words}"
-    if one.quota_cores is None:
+    words = counted(count(machine.cores), "core", "cores")
+    if machine.allowed_cores is not None and machine.allowed_cores < machine.cores:
+        words = f"{count(machine.allowed_cores)} of {words}"
+    if machine.quota_cores is None:
         return words
-    return f"{words} with a quota of {count(round(one.quota_cores, 2))}"
+    return f"{words} with a quota of {count(round(machine.quota_cores, 2))}"
 
 
 def _gpus(gpus: Iterable[GpuInfo]) -> str:
@@ -80,20 +84,20 @@ def _gpus(gpus: Iterable[GpuInfo]) -> str:
     )
 
 
-def _gpu(one: GpuInfo) -> str:
-    parts = [f"driver {one.driver}" if one.driver else ""]
-    if one.clock_mhz is not None and one.highest_clock_mhz is not None:
-        parts.append(f"{one.clock_mhz:,.0f} of {one.highest_clock_mhz:,.0f} MHz")
-    if one.power_limit_w is not None:
+def _gpu(gpu: GpuInfo) -> str:
+    parts = [f"driver {gpu.driver}" if gpu.driver else ""]
+    if gpu.clock_mhz is not None and gpu.highest_clock_mhz is not None:
+        parts.append(f"{gpu.clock_mhz:,.0f} of {gpu.highest_clock_mhz:,.0f} MHz")
+    if gpu.power_limit_w is not None:
         less = (
-            one.usual_power_limit_w is not None
-            and one.power_limit_w < one.usual_power_limit_w
+            gpu.usual_power_limit_w is not None
+            and gpu.power_limit_w < gpu.usual_power_limit_w
         )
-        usual = f" instead of {one.usual_power_limit_w:,.0f} W" if less else ""
-        parts.append(f"power limit {one.power_limit_w:,.0f} W{usual}")
-    parts += [f"held down by {reason}" for reason in one.slowed_by]
+        usual = f" instead of {gpu.usual_power_limit_w:,.0f} W" if less else ""
+        parts.append(f"power limit {gpu.power_limit_w:,.0f} W{usual}")
+    parts += [f"held down by {reason}" for reason in gpu.slowed_by]
     about = ", ".join(filter(None, parts))
-    return f"{one.name} ({about})" if about else one.name
+    return f"{gpu.name} ({about})" if about else gpu.name
 
 
 def _meanwhile(report: Report) -> list[str]:
@@ -121,11 +125,11 @@ def _meanwhile(report: Report) -> list[str]:
 
 def _told(report: Report, name: str) -> str:
     """A metric in words, "" for what is not known or not worth a word."""
-    one = report.metrics.get(name)
-    if one is None or one.value is None:
+    metric = report.metrics.get(name)
+    if metric is None or metric.value is None:
         return ""
-    if Unit(one.unit) is Unit.COUNT:
-        if one.value >= 0.05 or name.endswith("_cores"):
-            return f"{one.value:.1f}"
+    if Unit(metric.unit) is Unit.COUNT:
+        if metric.value >= 0.05 or name.endswith("_cores"):
+            return f"{metric.value:.1f}"
         return ""
-    return percent(one.value) if one.value >= 0.005 else ""
+    return percent(metric.value) if metric.value >= 0.005 else ""

@@ -161,7 +161,7 @@ def passed_line(report: Report) -> str:
     if not report.passed:
         return ""
     number = counted(str(len(report.passed)), "check", "checks")
-    kinds = Counter(one.category for one in report.passed).most_common()
+    kinds = Counter(check.category for check in report.passed).most_common()
     return f"{number}: {', '.join(f'{kind} {count}' for kind, count in kinds)}"
 
 
@@ -204,15 +204,16 @@ def tried_words(finding: Finding) -> str:
     """`38% measured (34 to 42), predicted 20 to 40`; empty when no fix of it
     was tried.
     """
-    one = finding.tried
-    if isinstance(one, msgspec.UnsetType):
+    tried = finding.tried
+    if isinstance(tried, msgspec.UnsetType):
         return ""
     predicted = (
-        f", predicted {one.predicted_low * 100:.0f} to {one.predicted_high * 100:.0f}"
+        f", predicted {tried.predicted_low * 100:.0f} "
+        f"to {tried.predicted_high * 100:.0f}"
     )
     return (
-        f"{percent(one.measured)} measured ({one.low * 100:.0f} to "
-        f"{one.high * 100:.0f}){predicted}"
+        f"{percent(tried.measured)} measured ({tried.low * 100:.0f} to "
+        f"{tried.high * 100:.0f}){predicted}"
     )
 
 
@@ -254,12 +255,12 @@ def plan_lines(report: Report) -> tuple[PlanLine, ...]:
         step = None
     lines = tuple(
         PlanLine(
-            one.rule_id,
-            one_line(titles.get(one.rule_id, one.rule_id)),
-            _range(one.low, one.high),
-            _remains(one, step),
+            change.rule_id,
+            one_line(titles.get(change.rule_id, change.rule_id)),
+            _range(change.low, change.high),
+            _remains(change, step),
         )
-        for one in worth
+        for change in worth
     )
     return lines if len(lines) > 1 else ()
 
@@ -442,10 +443,10 @@ def time_lines(
     found.sort(key=lambda entry: -entry[0])
     lines = []
     shown: set[tuple[str, tuple[SourceLine, ...]]] = set()
-    for _, kind, one in found[:most]:
-        line = time_line(kind, one)
-        source = lines_at(report, one)
-        key = (place_of_time(one), source)
+    for _, kind, part in found[:most]:
+        line = time_line(kind, part)
+        source = lines_at(report, part)
+        key = (place_of_time(part), source)
         if source and key not in shown:
             shown.add(key)
             line = msgspec.structs.replace(line, source=source)
@@ -487,7 +488,7 @@ def few_lines(report: Report, most: int) -> tuple[FewLine, ...]:
         if part.fraction >= _WORTH_A_LINE and in_few_steps(part)
     ]
     found.sort(key=lambda entry: -entry[1].fraction)
-    return tuple(few_line(report, kind, one) for kind, one in found[:most])
+    return tuple(few_line(report, kind, part) for kind, part in found[:most])
 
 
 def few_line(report: Report, kind: str, one: ActivityTime) -> FewLine:

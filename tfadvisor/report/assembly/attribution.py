@@ -90,7 +90,7 @@ def attribution(
             for activity in _activities(named, share, step_ms)
         )
         found.append(ClassTime(kind.label, share, share * step_ms, parts))
-    found.sort(key=lambda one: -one.fraction)
+    found.sort(key=lambda class_time: -class_time.fraction)
     return tuple(found), ""
 
 
@@ -100,7 +100,7 @@ def named_time(
     source: ProgramSource | None,
 ) -> dict[TimeClass, list[NamedTime]]:
     """What each class that takes any time is spent on. shares: of step time."""
-    spent = listed((one.kind, one) for one in _spent(run))
+    spent = listed((part.kind, part) for part in _spent(run))
     return {
         kind: _named(run, spent.get(kind, []), share, source)
         for kind, share in shares.items()
@@ -108,10 +108,10 @@ def named_time(
     }
 
 
-def _with_cause(one: ActivityTime, cause: Cause | None) -> ActivityTime:
+def _with_cause(activity: ActivityTime, cause: Cause | None) -> ActivityTime:
     if cause is None or not (cause.does or cause.often or cause.tie):
-        return one
-    return replace(one, cause=cause)
+        return activity
+    return replace(activity, cause=cause)
 
 
 def _spent(run: RunSummary) -> Iterator[Spent]:
@@ -134,13 +134,13 @@ def _named(
     source: ProgramSource | None,
 ) -> list[NamedTime]:
     """What the time of one class is spent on. share: that all of it takes."""
-    whole = sum(one.ps for one in spent)
+    whole = sum(part.ps for part in spent)
     scale = share / max(whole, 1)
 
     named = list(_computed(run, spent, scale))
-    for one in spent:
-        if one.activity:
-            named.append(_other_work(one, scale, source))
+    for part in spent:
+        if part.activity:
+            named.append(_other_work(part, scale, source))
     return named
 
 
@@ -151,10 +151,10 @@ def _computed(
 ) -> Iterator[NamedTime]:
     """The ops that the devices compute, by their type and name."""
     time: dict[OpKey, int] = {}
-    for one in spent:
-        if one.kernel and not one.activity:
-            key = (one.path, one.op, one.kernel, one.module)
-            time[key] = time.get(key, 0) + one.ps
+    for piece in spent:
+        if piece.kernel and not piece.activity:
+            key = (piece.path, piece.op, piece.kernel, piece.module)
+            time[key] = time.get(key, 0) + piece.ps
 
     never = dict.fromkeys(time, 0)
     for (_, _, kernel, _), part in parts_of(run, time, never).items():
@@ -207,24 +207,24 @@ def _kernel(kernel: str, op: str) -> str:
     return "" if own.endswith(op) else kernel
 
 
-def _other_work(one: Spent, scale: float, source: ProgramSource | None) -> NamedTime:
-    line = one.line if source is None else source.line_of(one)
-    op = one.op or op_name(one.path)
+def _other_work(part: Spent, scale: float, source: ProgramSource | None) -> NamedTime:
+    line = part.line if source is None else source.line_of(part)
+    op = part.op or op_name(part.path)
     place = Place(
-        file=one.file,
+        file=part.file,
         line=line or None,
-        function=one.function,
-        stage=one.stage,
+        function=part.function,
+        stage=part.stage,
         layer="",
         op=op,
-        kernel=_kernel(one.kernel, op),
+        kernel=_kernel(part.kernel, op),
     )
-    detail = cut(one.detail, _LONGEST)
+    detail = cut(part.detail, _LONGEST)
     return NamedTime(
-        one.activity,
+        part.activity,
         detail,
         place,
-        one.ps * scale,
+        part.ps * scale,
     )
 
 
@@ -235,14 +235,14 @@ def _activities(
 ) -> Iterator[ActivityTime]:
     """The largest, and what they leave of the whole."""
     largest, rest = _largest(named, attrgetter("activity"), whole)
-    for one in largest:
-        parts = _parts(one, step_ms)
-        alone = len(parts) == 1 and parts[0].activity == one.name
+    for group in largest:
+        parts = _parts(group, step_ms)
+        alone = len(parts) == 1 and parts[0].activity == group.name
         yield ActivityTime(
-            activity=one.name,
-            fraction=one.fraction,
-            ms=one.fraction * step_ms,
-            places=_places(one.members),
+            activity=group.name,
+            fraction=group.fraction,
+            ms=group.fraction * step_ms,
+            places=_places(group.members),
             parts=() if alone else tuple(parts),
         )
     if rest > _NOTHING or not largest:  # a class of a few picoseconds has a part too
@@ -257,10 +257,10 @@ def _parts(
     detail_of = attrgetter("detail")
     largest, rest = _largest(activity.members, detail_of, activity.fraction)
     parts = []
-    for one in largest:
-        ms = one.fraction * step_ms
-        places = _places(one.members)
-        parts.append(PlacedTime(one.name, one.fraction, ms, places))
+    for group in largest:
+        ms = group.fraction * step_ms
+        places = _places(group.members)
+        parts.append(PlacedTime(group.name, group.fraction, ms, places))
     if parts and rest > _NOTHING:
         parts.append(PlacedTime(OTHER, rest, rest * step_ms, ()))
     return parts
@@ -272,16 +272,16 @@ def _largest(
     whole: float,
 ) -> tuple[list[_Group], float]:
     """(the largest names, what they leave of the whole)."""
-    by_name = listed((name_of(one), one) for one in named)
+    by_name = listed((name_of(part), part) for part in named)
     by_name.pop("", None)
     groups = []
     for name, members in by_name.items():
         fraction = math.fsum(member.fraction for member in members)
         groups.append(_Group(name, members, fraction))
-    groups.sort(key=lambda one: -one.fraction)
+    groups.sort(key=lambda group: -group.fraction)
 
     largest = [group for group in groups[:_MOST] if group.fraction >= _LEAST]
-    in_them = math.fsum(one.fraction for one in largest)
+    in_them = math.fsum(group.fraction for group in largest)
     return largest, whole - in_them
 
 
@@ -289,7 +289,7 @@ def _places(named: Sequence[NamedTime]) -> tuple[Place, ...]:
     """Where most of them happen, those that take most first; of several on one line the
     first.
     """
-    time = added_up((one.place, one.fraction) for one in named)
+    time = added_up((part.place, part.fraction) for part in named)
     time.pop(_NOWHERE, None)
 
     first_on_line: dict[tuple[str, int | None] | Place, Place] = {}

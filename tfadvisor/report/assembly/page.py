@@ -83,9 +83,9 @@ def _facts(report: Report) -> dict[str, str]:
     """What the facts mean that are evidence of a finding."""
     named = set()
     for finding in report.findings:
-        for one in finding.evidence:
-            if not one.metric:
-                named.add(one.text.replace(" ", "_"))
+        for evidence in finding.evidence:
+            if not evidence.metric:
+                named.add(evidence.text.replace(" ", "_"))
 
     facts = registered_facts()
     return {name: facts[name].about for name in facts if name in named}
@@ -232,14 +232,14 @@ def drawn_step(
     )
 
 
-def _lane(one: Lane) -> LaneInfo:
-    around = tuple(map(_shown, one.around))
+def _lane(lane: Lane) -> LaneInfo:
+    around = tuple(map(_shown, lane.around))
     return LaneInfo(
-        one.role,
-        one.device,
-        one.name,
+        lane.role,
+        lane.device,
+        lane.name,
         around,
-        one.deeper,
+        lane.deeper,
     )
 
 

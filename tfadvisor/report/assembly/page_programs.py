@@ -39,9 +39,9 @@ def part_rows(run: RunSummary) -> tuple[PartRow, ...]:
         return ()
     steps = max(device_steps(run), 1)
     shown = found.parts[:_MOST_PARTS]
-    rows = [_part_row(one, steps) for one in shown]
+    rows = [_part_row(part, steps) for part in shown]
 
-    left = found.compute_ps - sum(one.total_ps for one in shown)
+    left = found.compute_ps - sum(part.total_ps for part in shown)
     if left > 0:
         ms = left / steps / PS_PER_MS
         rows.append(PartRow("", "", "", "", "", "", ms, 0.0, None, None))
@@ -113,19 +113,19 @@ def memory_infos(run: RunSummary) -> tuple[MemoryInfo, ...]:
     return tuple(found)
 
 
-def _memory_info(host: str, one: MemoryCurve) -> MemoryInfo:
-    at_ms = one.at_ps / PS_PER_MS
+def _memory_info(host: str, curve: MemoryCurve) -> MemoryInfo:
+    at_ms = curve.at_ps / PS_PER_MS
     return MemoryInfo(
         host=host,
-        allocator=one.allocator,
+        allocator=curve.allocator,
         at_ms=tuple(at_ms.tolist()),
-        bytes=tuple(one.bytes.tolist()),
-        peak_ms=one.peak_ps / PS_PER_MS,
-        peak_bytes=one.peak_bytes,
-        highest_bytes=one.highest_bytes,
-        capacity_bytes=one.capacity_bytes,
-        live=tuple(_block_row(block) for block in one.live),
-        unseen_bytes=one.unseen_bytes,
+        bytes=tuple(curve.bytes.tolist()),
+        peak_ms=curve.peak_ps / PS_PER_MS,
+        peak_bytes=curve.peak_bytes,
+        highest_bytes=curve.highest_bytes,
+        capacity_bytes=curve.capacity_bytes,
+        live=tuple(_block_row(block) for block in curve.live),
+        unseen_bytes=curve.unseen_bytes,
     )
 
 
@@ -148,17 +148,17 @@ def program_memories(run: RunSummary) -> tuple[ProgramMemoryInfo, ...]:
         for program in programs:
             if program.program not in found:
                 found[program.program] = _program_memory(program)
-    ordered = sorted(found.values(), key=lambda one: -one.bytes)
+    ordered = sorted(found.values(), key=lambda memory: -memory.bytes)
     return tuple(ordered)
 
 
-def _program_memory(one: ProgramMemory) -> ProgramMemoryInfo:
+def _program_memory(memory: ProgramMemory) -> ProgramMemoryInfo:
     return ProgramMemoryInfo(
-        one.program,
-        one.bytes,
-        {kind.value: size for kind, size in one.bytes_of.items()},
-        tuple(_buffer_row(buffer) for buffer in one.buffers),
-        one.left_out,
+        memory.program,
+        memory.bytes,
+        {kind.value: size for kind, size in memory.bytes_of.items()},
+        tuple(_buffer_row(buffer) for buffer in memory.buffers),
+        memory.left_out,
     )
 
 

@@ -79,14 +79,14 @@ def assemble(
         verdict=_verdict(cause, breakdown, metrics, ranking, run, attributed, evidence),
         metrics={
             name: MetricValue(
-                one.value,
-                one.unit.value,
-                one.reason or None,
-                one.about,
-                one.better,
-                one.scatter,
+                metric.value,
+                metric.unit.value,
+                metric.reason or None,
+                metric.about,
+                metric.better,
+                metric.scatter,
             )
-            for name, one in metrics.items()
+            for name, metric in metrics.items()
         },
         findings=ranking.findings,
         not_applicable=ranking.not_applicable,
@@ -181,12 +181,12 @@ def _idle_in(attributed: Sequence[ClassTime]) -> str | None:
     """What is recorded in most of the time that is idle, as the end of a sentence;
     None where nothing is.
     """
-    for one in attributed:
-        if one.kind == TimeClass.IDLE.label and not one.parts[0].activity.startswith(
+    for kind in attributed:
+        if kind.kind == TimeClass.IDLE.label and not kind.parts[0].activity.startswith(
             (NOT_RECORDED, OTHER)
         ):
-            if one.parts[0].fraction >= one.fraction / 2:
-                activity = one.parts[0].activity
+            if kind.parts[0].fraction >= kind.fraction / 2:
+                activity = kind.parts[0].activity
                 if activity == QUEUED:
                     return _HELD
                 return f"most of it during {activity}."
@@ -198,9 +198,9 @@ def _unseen(attributed: Sequence[ClassTime]) -> float:
     """The share of the step that counts as Python and of which nothing is recorded."""
     python = (
         part
-        for one in attributed
-        if one.kind == TimeClass.HOST.label
-        for part in one.parts
+        for kind in attributed
+        if kind.kind == TimeClass.HOST.label
+        for part in kind.parts
     )
     return sum(
         part.fraction for part in python if part.activity.startswith(NOT_RECORDED)
@@ -257,7 +257,7 @@ def breakdown_of(run: RunSummary) -> dict[str, float]:
         shares = class_shares(run)
     except MetricAbsent:
         return {time_class.label: 0.0 for time_class in TimeClass}
-    return {one.label: share for one, share in shares.items()}
+    return {time_class.label: share for time_class, share in shares.items()}
 
 
 def _run_info(run: RunSummary) -> RunInfo:

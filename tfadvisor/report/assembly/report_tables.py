@@ -76,7 +76,7 @@ def run_ops(
 ) -> tuple[Op, ...]:
     """The hottest; the same op of several devices or hosts is one row."""
     ran = _ran(run, most)
-    total = max(sum(one.ps for one in ran.values()), 1)
+    total = max(sum(added.ps for added in ran.values()), 1)
     steps = max(device_steps(run), 1)
     known = known_by_hlo(run)
     gpu = _first_gpu(run)
@@ -84,11 +84,11 @@ def run_ops(
     found = []
     hottest = sorted(ran, key=lambda key: -ran[key].ps)
     for key in hottest[:most]:
-        one = ran[key]
+        totals = ran[key]
         hlo = known.get((key.op or key.kernel, key.module))
-        op = _op(key, one, hlo, total, steps)
+        op = _op(key, totals, hlo, total, steps)
         arithmetic = _arithmetic(key, hlo, gpu) if gpu is not None else {}
-        found.append(replace(op, **one.launch, **arithmetic))
+        found.append(replace(op, **totals.launch, **arithmetic))
     return tuple(found)
 
 

@@ -68,9 +68,9 @@ def collectives_by_name(run: RunSummary) -> tuple[CollectiveRow, ...]:
 
     rows = []
     waits = _waits_by_label(run)
-    for key, one in found.items():
+    for key, alike in found.items():
         wait = waits.get(key.name)
-        rows.append(_collective(key, one, steps, wait))
+        rows.append(_collective(key, alike, steps, wait))
     rows.sort(key=lambda row: -row.ms_per_step)
     return tuple(rows)
 
@@ -199,7 +199,7 @@ def _device(
         len(counted),
     )
 
-    devices = sum(len(one.devices) for one in run.hosts)
+    devices = sum(len(peer.devices) for peer in run.hosts)
     cells = devices * len(counted)
     every = max(-(-cells // most_cells), 1)
     step = counted[::every]

@@ -41,7 +41,7 @@ def speed_of_light(
     except MetricAbsent as absent:
         return None, str(absent)
     gaps = [*_of_ops(run, bounded, step_ms), *_of_classes(attributed)]
-    shown = sorted((gap for gap in gaps if gap.ms > _NOTHING), key=lambda one: -one.ms)
+    shown = sorted((gap for gap in gaps if gap.ms > _NOTHING), key=lambda gap: -gap.ms)
     return SpeedOfLight(bounded.least, bounded.least * step_ms, tuple(shown)), ""
 
 
@@ -83,8 +83,8 @@ def _places(
     ops: Sequence[BoundedOp],
 ) -> tuple[Place, ...]:
     """Where most of the time above the least is spent, of each line once."""
-    widest = sorted(ops, key=lambda one: one.least - one.fraction)[: 4 * _MOST_PLACES]
-    keys = {one.key: 0 for one in widest}
+    widest = sorted(ops, key=lambda op: op.least - op.fraction)[: 4 * _MOST_PLACES]
+    keys = {op.key: 0 for op in widest}
     parts = parts_of(run, keys, keys)
     found: dict[object, Place] = {}
     for key, part in parts.items():
@@ -96,8 +96,8 @@ def _places(
 
 def _of_classes(attributed: Sequence[ClassTime]) -> Iterator[LimitGap]:
     """The classes of time in which the devices do not compute."""
-    for one in attributed:
-        if one.kind != TimeClass.COMPUTE.label:
-            words = _WORDS.get(one.kind, one.kind)
-            places = next((part.places for part in one.parts if part.places), ())
-            yield LimitGap(words, one.ms, one.ms, None, None, places)
+    for kind in attributed:
+        if kind.kind != TimeClass.COMPUTE.label:
+            words = _WORDS.get(kind.kind, kind.kind)
+            places = next((part.places for part in kind.parts if part.places), ())
+            yield LimitGap(words, kind.ms, kind.ms, None, None, places)

@@ -106,8 +106,8 @@ def _rest(
     left = len(found) - len(shown) + len(asked)
 
     lines = []
-    for number, one in enumerate(shown, start=1):
-        lines += _finding(number, one, whole=number <= whole)
+    for number, finding in enumerate(shown, start=1):
+        lines += _finding(number, finding, whole=number <= whole)
     if asked and kept >= min(len(found), _FINDINGS):
         lines.append(_question(asked[0]))
         left -= 1
@@ -116,7 +116,7 @@ def _rest(
     if left:
         what = "more" if kept else "findings"
         lines.append(f"{left} {what}: --format json")
-    if kept and any(one.severity is not Severity.INFO for one in found):
+    if kept and any(other.severity is not Severity.INFO for other in found):
         lines.append(_VERIFY)
     return lines
 

@@ -142,7 +142,9 @@ def _names(page: PageData) -> Iterator[str | None]:
     """Of ops and kernels, in the table, where the step goes and in drawn steps."""
     for op in page.ops:
         yield from (op.op, op.kernel)
-    activities = [one for kind in page.report.attribution for one in kind.parts]
+    activities = [
+        activity for kind in page.report.attribution for activity in kind.parts
+    ]
     parts: list[ActivityTime | PlacedTime] = [*activities]
     for activity in activities:
         parts += activity.parts
@@ -224,17 +226,17 @@ def _column(
     return {"texts": list(places), "code": [places[text] for text in values]}
 
 
-def _fields(one: Any) -> dict[str, Any]:
-    return {name: _plain(getattr(one, name)) for name in one.__struct_fields__}
+def _fields(struct: Any) -> dict[str, Any]:
+    return {name: _plain(getattr(struct, name)) for name in struct.__struct_fields__}
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
         return _fields(value)
     if isinstance(value, tuple | list):
-        return [_plain(one) for one in value]
+        return [_plain(inner) for inner in value]
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain(inner) for name, inner in value.items()}
     return value
 
 
@@ -245,7 +247,7 @@ def _short(value: Any) -> Any:
         is_whole = short.is_integer() and abs(short) < 1e15
         return int(short) if is_whole else short
     if isinstance(value, dict):
-        return {key: _short(one) for key, one in value.items()}
+        return {key: _short(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_short(one) for one in value]
+        return [_short(inner) for inner in value]
     return value

@@ -132,10 +132,14 @@ def _activities(report: Report) -> list[str]:
         "| class | activity | share | a step |",
         "|---|---|---:|---:|",
     ]
-    for one in largest:
-        known = f"{one.words}: {one.cause}" if one.cause else one.words
+    for activity in largest:
+        known = (
+            f"{activity.words}: {activity.cause}" if activity.cause else activity.words
+        )
         words = in_markdown(known)
-        lines.append(f"| {one.kind} | {words} | {one.share} | {one.time} |")
+        lines.append(
+            f"| {activity.kind} | {words} | {activity.share} | {activity.time} |"
+        )
     return [*lines, "", *_few(report)]
 
 
@@ -183,9 +187,9 @@ def _plan(report: Report) -> list[str]:
         "| change | saves on top of those before it | leaves |",
         "|---|---:|---:|",
     ]
-    for number, one in enumerate(changes, start=1):
-        title = f"{number}. {in_markdown(one.title)}"
-        lines.append(f"| {title} | {one.saves} | {one.leaves} |")
+    for number, change in enumerate(changes, start=1):
+        title = f"{number}. {in_markdown(change.title)}"
+        lines.append(f"| {title} | {change.saves} | {change.leaves} |")
     lines.append("")
 
     end = plan_end(report)
@@ -223,8 +227,8 @@ def _broken(report: Report) -> list[str]:
     if not report.broken:
         return []
     lines = ["### Broken", ""]
-    for one in report.broken:
-        lines.append(f"- {in_markdown(one.name)}: {in_markdown(one.error)}")
+    for failure in report.broken:
+        lines.append(f"- {in_markdown(failure.name)}: {in_markdown(failure.error)}")
     return [*lines, ""]
 
 
@@ -262,7 +266,10 @@ def _finding(
         lines += fix_lines(fix)
 
     if finding.source:
-        links = [f"[{one.doc} {one.section}]({one.url})" for one in finding.source]
+        links = [
+            f"[{source.doc} {source.section}]({source.url})"
+            for source in finding.source
+        ]
         lines += [f"Source: {', '.join(links)}", ""]
     return lines
 

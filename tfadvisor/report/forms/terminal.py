@@ -122,7 +122,7 @@ def _tables(page: TextPage, report: Report) -> None:
     _steps(page, report)
     _metrics(page, report)
 
-    undecided = [(one.rule_id, one.reason) for one in report.not_applicable]
+    undecided = [(check.rule_id, check.reason) for check in report.not_applicable]
     _by_reason(page, "Not applicable", undecided)
 
 
@@ -207,7 +207,7 @@ def _bar_of_classes(
     parts = shares(report)
     if not parts:
         return
-    fill = {name: one.fill[ascii_only] for name, one in _CLASSES.items()}
+    fill = {name: style.fill[ascii_only] for name, style in _CLASSES.items()}
 
     bar: list[Piece] = ["  "]
     for name, number in _cells(parts, min(page.width - 2, _BAR)):
@@ -320,11 +320,11 @@ def _speed_of_light(page: TextPage, report: Report, details: bool) -> None:
         page.table(f"{LIGHT}, and what is above it", [heads, *cells], left=(0, 3, 4))
 
 
-def _with_place(one: ActivityTime | PlacedTime) -> str:
-    place = place_of_time(one)
-    if place and place not in one.activity:
-        return f"{one.activity} ({place})"
-    return one.activity
+def _with_place(part: ActivityTime | PlacedTime) -> str:
+    place = place_of_time(part)
+    if place and place not in part.activity:
+        return f"{part.activity} ({place})"
+    return part.activity
 
 
 def _node(
@@ -388,10 +388,12 @@ def _leading(found: list[Finding]) -> list[Finding]:
     """Those that are not minor, after the first, which explains the verdict; all where
     all are minor.
     """
-    worth = [one for one in found if one.severity.rank >= Severity.MEDIUM.rank]
+    worth = [
+        finding for finding in found if finding.severity.rank >= Severity.MEDIUM.rank
+    ]
     if not worth:
         return found
-    return [one for one in found if one is found[0] or one in worth]
+    return [finding for finding in found if finding is found[0] or finding in worth]
 
 
 def _questions(
@@ -408,12 +410,12 @@ def _questions(
 
     page.line(("Worth checking", TITLE))
     if details:
-        for number, one in enumerate(asked, start=len(advice(report)) + 1):
-            _finding(page, number, one, details)
+        for number, finding in enumerate(asked, start=len(advice(report)) + 1):
+            _finding(page, number, finding, details)
         return
 
-    for one in asked[:_SHOWN]:
-        _question(page, one)
+    for finding in asked[:_SHOWN]:
+        _question(page, finding)
     if len(asked) > _SHOWN:
         _paragraph(page, f"{len(asked) - _SHOWN} more: see {page.more}.", DIM)
     page.line()
@@ -497,8 +499,8 @@ def _all_of_it(page: TextPage, finding: Finding) -> None:
             page.code(fix.before, DIM)
         _fix(page, fix)
         _paragraph(page, one_line(fix.valid_for), DIM, "valid  ")
-    for one in finding.source:
-        _paragraph(page, f"{one.doc} {one.section} {one.url}", DIM, "source ")
+    for source in finding.source:
+        _paragraph(page, f"{source.doc} {source.section} {source.url}", DIM, "source ")
     _paragraph(page, finding.rule_id, DIM, "rule   ")
 
 
@@ -521,8 +523,8 @@ def _plan(page: TextPage, report: Report) -> None:
         return
 
     page.line(("Together, in this order, each on top of those before it", TITLE))
-    for number, one in enumerate(changes, start=1):
-        words = f"{one.title}: saves {one.saves}, leaves {one.leaves}"
+    for number, change in enumerate(changes, start=1):
+        words = f"{change.title}: saves {change.saves}, leaves {change.leaves}"
         _paragraph(page, words, "", f"{number}. ", "")
     end = plan_end(report)
     if end:
@@ -540,7 +542,7 @@ def _passed(page: TextPage, report: Report, details: bool) -> None:
         return
     page.hanging(("Looked at and fine  ", TITLE), (words, DIM), 2)
     if details:
-        by_kind = listed((one.category, one.title) for one in report.passed)
+        by_kind = listed((check.category, check.title) for check in report.passed)
         for kind, titles in by_kind.items():
             _paragraph(page, f"not so: {'; '.join(titles)}", DIM, f"{kind}  ")
     page.line()
@@ -625,11 +627,11 @@ def _steps(page: TextPage, report: Report) -> None:
 def _metrics(page: TextPage, report: Report) -> None:
     rows = [["metric", "value"]]
     absent = []
-    for name, one in report.metrics.items():
-        if one.value is None:
-            absent.append((name, one.reason or ""))
+    for name, metric in report.metrics.items():
+        if metric.value is None:
+            absent.append((name, metric.reason or ""))
         else:
-            rows.append([name, in_words(one.value, Unit(one.unit))])
+            rows.append([name, in_words(metric.value, Unit(metric.unit))])
 
     title = "Metrics (`tfadvisor explain NAME` explains one)"
     page.table(title, rows, left=(0,))
@@ -654,8 +656,10 @@ def _by_reason(
 
 
 def _broken(page: TextPage, report: Report) -> None:
-    for one in report.broken:
-        page.line((f"BROKEN {one_line(one.name)}: {one_line(one.error)}", "bold red"))
+    for failure in report.broken:
+        page.line(
+            (f"BROKEN {one_line(failure.name)}: {one_line(failure.error)}", "bold red")
+        )
     if report.broken:
         page.line()
 
