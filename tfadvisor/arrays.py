@@ -141,8 +141,8 @@ def is_in(
     """Whether each integer is one of the chosen, as np.isin."""
     if len(chosen) <= _FEW or values.itemsize == 1:
         found = np.zeros(len(values), np.bool_)
-        for one in chosen:
-            found |= values == int(one)
+        for number in chosen:
+            found |= values == int(number)
         return found
     ordered = distinct(np.asarray(chosen, dtype=np.int64))
     place = np.searchsorted(ordered, values)

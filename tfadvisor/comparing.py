@@ -73,7 +73,11 @@ def _host_as_one(side: Side) -> Side:
     """
     time = sum(side.class_ms.get(name, 0.0) for name in NEED_CALLS)
     known = [side.class_error_ms.get(name) for name in NEED_CALLS]
-    error = None if None in known else math.hypot(*(one or 0.0 for one in known))
+    error = (
+        None
+        if None in known
+        else math.hypot(*(class_error or 0.0 for class_error in known))
+    )
     none = dict.fromkeys(NEED_CALLS, 0.0)
     return replace(
         side,

@@ -19,7 +19,7 @@ def nearest(
     """
     from difflib import get_close_matches  # only a mistake needs it
 
-    by_lower = {one.lower(): one for one in known}
+    by_lower = {word.lower(): word for word in known}
     near = get_close_matches(
         name.lower(),
         list(by_lower),

@@ -45,8 +45,8 @@ def start() -> None:
         start_new_session=True,
     )
     _started.append(process)
-    for one in tuple(_watched):
-        _tell("+", one)
+    for task in tuple(_watched):
+        _tell("+", task)
 
 
 @contextlib.contextmanager
@@ -92,8 +92,8 @@ def end_all(
 
     for _ in range(3):  # some may be starting others now
         found = _marked(mark)
-        for one in found:
-            _kill(one, signal.SIGKILL)
+        for marked in found:
+            _kill(marked, signal.SIGKILL)
         if not found:
             return
 
@@ -113,8 +113,8 @@ def _ask_to_end(
             return _marked(mark)
         return [process] if _kill(process, 0) else []
 
-    for one in _marked(mark) if known else [process]:
-        _kill(one, signal.SIGTERM)
+    for marked in _marked(mark) if known else [process]:
+        _kill(marked, signal.SIGTERM)
     until = time.monotonic() + grace_s
     while time.monotonic() < until and alive():
         time.sleep(0.05)
@@ -184,9 +184,9 @@ def remove(name: str) -> None:
         _error: object,
     ) -> None:
         with contextlib.suppress(OSError):
-            for one in (os.path.dirname(place), place):  # noqa: PTH120
-                if not os.path.islink(one):  # noqa: PTH114
-                    os.chmod(one, 0o700)  # noqa: PTH101
+            for path in (os.path.dirname(place), place):  # noqa: PTH120
+                if not os.path.islink(path):  # noqa: PTH114
+                    os.chmod(path, 0o700)  # noqa: PTH101
             if _is_folder(place):
                 shutil.rmtree(place, ignore_errors=True)
             else:
@@ -265,17 +265,17 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     left: dict[str, None] = {}
     for line in sys.stdin.buffer:
-        one = line[1:].decode().rstrip("\n")
-        left.pop(one, None)
+        task = line[1:].decode().rstrip("\n")
+        left.pop(task, None)
         if line[:1] == b"+":
-            left[one] = None
+            left[task] = None
 
-    last_first = [json.loads(one) for one in reversed(left)]
+    last_first = [json.loads(entry) for entry in reversed(left)]
     order = ("end", "put back", "forget", "remove")
-    known = [one for one in last_first if one[0] in order]
-    for one in sorted(known, key=lambda one: order.index(one[0])):
+    known = [entry for entry in last_first if entry[0] in order]
+    for task in sorted(known, key=lambda entry: order.index(entry[0])):
         with contextlib.suppress(Exception):
-            _clear_up(*one)
+            _clear_up(*task)
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ def bar(shares: Mapping[str, float]) -> str:
             pieces.append(f'<span title="{title}" style="{style}"></span>')
 
     keys = []
-    for name, share in sorted(known, key=lambda one: -one[1]):
+    for name, share in sorted(known, key=lambda pair: -pair[1]):
         if share >= 0.005:
             style = f"background:var(--tfa-{name})"
             key = f'<span class="key" style="{style}"></span>'

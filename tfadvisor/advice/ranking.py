@@ -269,7 +269,7 @@ def severity_of(size: float) -> Severity:
 
 
 def severity(
-    one: Judged, won: Tried | None = None, steps_of_run: float = 1.0
+    judged: Judged, won: Tried | None = None, steps_of_run: float = 1.0
 ) -> Severity:
     """By its share of the run alone: how sure it is stands beside it. What only a
     document or nothing yet vouches for has a ceiling, unless it was measured on this
@@ -277,14 +277,14 @@ def severity(
     """
     if won is not None:
         return severity_of(won.high * steps_of_run)
-    rule = one.rule
+    rule = judged.rule
     if rule.severity is not None:
         return _lower(rule.severity, Severity.LOW) if rule.is_preview else rule.severity
-    reached = severity_of(one.own.high * steps_of_run)
-    if one.is_capped:
+    reached = severity_of(judged.own.high * steps_of_run)
+    if judged.is_capped:
         most = Severity.LOW if rule.at_most is None else rule.at_most.severity
         reached = _lower(reached, most)
-    if rule.is_likely or rule.is_preview or one.is_of_one_step:
+    if rule.is_likely or rule.is_preview or judged.is_of_one_step:
         reached = _lower(reached, Severity.LOW)
     if rule.proof == "documented":
         reached = _lower(reached, Severity.MEDIUM)
@@ -342,9 +342,9 @@ def _in_few_steps(judged: Judged, metrics: Metrics) -> str | None:
     return found[0] if found and is_all else None
 
 
-def finding_alone(one: Judged, metrics: Metrics) -> Finding:
+def finding_alone(judged: Judged, metrics: Metrics) -> Finding:
     """Of one rule by itself, without a saving."""
-    return _finding(Foreseen(one, None), metrics, NOTHING_MORE)
+    return _finding(Foreseen(judged, None), metrics, NOTHING_MORE)
 
 
 def _question(judged: Judged, metrics: Metrics) -> str | msgspec.UnsetType:
@@ -377,9 +377,9 @@ def _seen(name: str, metrics: Metrics) -> Seen | None:
     return Seen(name, measured.about, measured.value, measured.unit.value)
 
 
-def locations_of(one: Judged, metrics: Metrics) -> tuple[Location, ...]:
+def locations_of(judged: Judged, metrics: Metrics) -> tuple[Location, ...]:
     """Where in the program, as far as this trace names a line."""
-    found = (_location(name, metrics) for name in one.rule.locations)
+    found = (_location(name, metrics) for name in judged.rule.locations)
     return tuple(place for place in found if place is not None)
 
 

@@ -137,11 +137,11 @@ def foresee(
     return [Foreseen(candidate, saving.get(candidate.rule.id)) for candidate in ordered]
 
 
-def may_be_foreseen(one: Judged) -> bool:
+def may_be_foreseen(candidate: Judged) -> bool:
     """Whether its size is certain, and a measurement may stand behind it."""
-    if one.rule.proof != "shown":
+    if candidate.rule.proof != "shown":
         return False
-    return one.is_sure and one.rule.saving is not None
+    return candidate.is_sure and candidate.rule.saving is not None
 
 
 def _own_range(judged: Judged, held: Held | None, known: Calibration) -> Saving | None:
@@ -160,21 +160,21 @@ def _own_range(judged: Judged, held: Held | None, known: Calibration) -> Saving 
     return Saving(min(judged.own.low, most), most, f"{judged.own.basis} {words}")
 
 
-def claim_of(one: Judged, metrics: Metrics) -> Claim:
+def claim_of(candidate: Judged, metrics: Metrics) -> Claim:
     """What is known of a fault before the replay."""
     share, reach = 0.0, None
-    saving = one.rule.saving
+    saving = candidate.rule.saving
     if saving is not None:
         share = (metrics.value(saving.metric) or 0.0) * saving.high
         whole = metrics.value(saving.whole) if saving.whole else None
         share = max(share, whole or 0.0)
         reach = metrics.value(saving.reach) if saving.reach else None
     return Claim(
-        rule=one.rule.id,
-        category=one.rule.category,
+        rule=candidate.rule.id,
+        category=candidate.rule.category,
         share=min(max(share, 0.0), 1.0),
-        classes=one.claims,
-        range=(one.own.low, one.own.high),
+        classes=candidate.claims,
+        range=(candidate.own.low, candidate.own.high),
         reach=1.0 if reach is None else min(max(reach, 0.0), 1.0),
         is_fault=saving is not None,
     )

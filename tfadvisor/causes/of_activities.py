@@ -187,4 +187,4 @@ def _does(parts: Sequence[Inside], *, has_steps: bool) -> tuple[Done, ...]:
             continue
         done = _done(doing, mine, ps / whole)
         found.append(done if has_steps else replace(done, count=0.0))
-    return tuple(sorted(found, key=lambda one: -one.fraction))[:_MOST_DONE]
+    return tuple(sorted(found, key=lambda entry: -entry.fraction))[:_MOST_DONE]

@@ -382,9 +382,9 @@ def _written(node: ast.Assign) -> set[Name]:
 def _names(node: ast.AST) -> set[Name]:
     """Variables and attributes that an expression reads or writes."""
     found: set[Name] = set()
-    for one in ast.walk(node):
-        if isinstance(one, ast.Name):
-            found.add(one.id)
-        elif isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name):
-            found.add(f"{one.value.id}.{one.attr}")
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            found.add(inner.id)
+        elif isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
+            found.add(f"{inner.value.id}.{inner.attr}")
     return found - {"self", "np", "jnp", "jax", "tf"}

@@ -126,7 +126,7 @@ def note_first(before: KeptRun, after: KeptRun) -> None:
     before the program had ended has another one.
     """
     before_it_ended, now = (
-        next((one.title for one in kept.report.findings if one.takes), "")
+        next((finding.title for finding in kept.report.findings if finding.takes), "")
         for kept in (before, after)
     )
     if now and now.lstrip(_NUMBERS) != before_it_ended.lstrip(_NUMBERS):

@@ -50,25 +50,25 @@ def sections(fleet: Fleet) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
     for title, found in parts.items():
         if found and whole:
             with_finding = found is not fleet.findings
-            rows = [_row(one, whole, with_finding=with_finding) for one in found]
+            rows = [_row(group, whole, with_finding=with_finding) for group in found]
             yield title, rows
 
 
 def _row(
-    one: RunGroup,
+    group: RunGroup,
     whole: float,
     *,
     with_finding: bool,
 ) -> tuple[str, ...]:
     return (
-        one.name,
-        hours(one.hours),
-        hours(one.lost),
-        percent(one.lost / whole),
-        f"{hours(one.low)} to {hours(one.high)}" if one.high else "–",
-        f"{one.runs:,}",
-        (one.finding or "") if with_finding else "",
-        one.worst or "",
+        group.name,
+        hours(group.hours),
+        hours(group.lost),
+        percent(group.lost / whole),
+        f"{hours(group.low)} to {hours(group.high)}" if group.high else "–",
+        f"{group.runs:,}",
+        (group.finding or "") if with_finding else "",
+        group.worst or "",
     )
 
 
@@ -147,8 +147,8 @@ def as_page(fleet: Fleet) -> str:
         )
 
     failed = []
-    for one in fleet.failed:
-        failed.append((one.place, one.error_kind or "", one.error or ""))
+    for run in fleet.failed:
+        failed.append((run.place, run.error_kind or "", run.error or ""))
     if failed:
         parts += _section(
             "Without a report",

@@ -31,7 +31,7 @@ def read_table(path: Path) -> tuple[Row, ...]:
         _check_columns(path, found)
         known = [name for name in Row.__struct_fields__ if name in found.column_names]
         data = found.select(known).to_pylist()
-        rows = tuple(msgspec.convert(one, Row) for one in data)
+        rows = tuple(msgspec.convert(entry, Row) for entry in data)
     except (pa.ArrowException, msgspec.ValidationError) as error:
         said = " ".join(str(error).split())
         raise TraceError(

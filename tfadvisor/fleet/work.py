@@ -311,7 +311,7 @@ def columns_of(report: Report) -> dict[str, object]:
 
 def _finding_columns(findings: tuple[Finding, ...]) -> dict[str, object]:
     advice = [finding for finding in findings if finding.category != "capture"]
-    costing = [one for one in advice if not one.is_question]
+    costing = [candidate for candidate in advice if not candidate.is_question]
     if not costing:
         return {"findings": 0}
     first = costing[0]

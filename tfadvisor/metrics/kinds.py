@@ -138,16 +138,16 @@ _POOLING = ("pool",)
 _MOST = 0.5
 
 
-def kind_of(one: HotOp) -> OpKind:
+def kind_of(op: HotOp) -> OpKind:
     """The kind of one op. Pooling is a reduce-window too; its path in the framework's
     program says so.
     """
-    known = one.known
+    known = op.known
     path = known.op_name.lower() if known is not None else ""
-    kernel = instruction_name(one.kernel).lower()
+    kernel = instruction_name(op.kernel).lower()
     if any(word in path for word in _CUMULATIVE_OPS):
         return OpKind.CUMULATIVE
-    if (known is not None and known.products) or kernel_kind(one.kernel).is_matrix:
+    if (known is not None and known.products) or kernel_kind(op.kernel).is_matrix:
         return OpKind.MATRIX
     if known is not None and known.effect in _BY_EFFECT:
         kind = _BY_EFFECT[known.effect]

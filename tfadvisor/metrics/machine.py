@@ -55,19 +55,19 @@ def smallest(question: Question, ask: Callable[[Counted], float | None]) -> floa
     )
 
 
-def grown(one: Counted, name: str) -> float | None:
+def grown(counted: Counted, name: str) -> float | None:
     """What a counter grew by while the window was open; None where it was not recorded,
     or ran backwards.
     """
-    before = getattr(one.opened, name)
-    after = getattr(one.closed, name)
+    before = getattr(counted.opened, name)
+    after = getattr(counted.closed, name)
     return None if before is None or after is None or after < before else after - before
 
 
-def a_second(one: Counted, name: str) -> float | None:
+def a_second(counted: Counted, name: str) -> float | None:
     """The same per second."""
-    value = grown(one, name)
-    return None if value is None else value / one.seconds
+    value = grown(counted, name)
+    return None if value is None else value / counted.seconds
 
 
 def per_step(question: Question, name: str) -> float:
@@ -83,12 +83,12 @@ def per_step(question: Question, name: str) -> float:
     )
 
 
-def share(one: Counted, part: str, *wholes: str) -> float | None:
+def share(counted: Counted, part: str, *wholes: str) -> float | None:
     """One counter's growth over that of several; None where any was not recorded or
     none grew.
     """
-    values = [grown(one, name) for name in wholes]
-    portion = grown(one, part)
+    values = [grown(counted, name) for name in wholes]
+    portion = grown(counted, part)
     known = [value for value in values if value is not None]
     if portion is None or len(known) < len(values) or not math.fsum(known):
         return None
@@ -176,10 +176,10 @@ def whole_cores(question: Question) -> str:
     return str(max(int(smallest(question, usable)), 1))
 
 
-def usable(one: Counted) -> float | None:
+def usable(counted: Counted) -> float | None:
     """Cores, None where the system does not tell."""
-    allowed = one.settings.allowed_cores or one.settings.cores
-    quota = one.settings.quota_cores
+    allowed = counted.settings.allowed_cores or counted.settings.cores
+    quota = counted.settings.quota_cores
     return None if allowed is None else min(float(allowed), quota or float(allowed))
 
 

@@ -75,15 +75,15 @@ class Rates(msgspec.Struct, frozen=True):
         """Seconds that so many bytes take. 0 for an unknown bandwidth."""
         return moved / self.peaks.bytes_per_s if self.peaks.bytes_per_s else 0.0
 
-    def arithmetic_s(self, one: HotOp) -> float:
+    def arithmetic_s(self, op: HotOp) -> float:
         """Seconds that the arithmetic of one execution takes at least; 0 where its HLO
         is not known.
         """
-        if one.known is None:
+        if op.known is None:
             return 0.0
-        cost = one.known.cost
-        if one.known.multiplied or one.known.products:
-            return self.product_s(cost.flops, one.known.multiplied, one.kernel)
+        cost = op.known.cost
+        if op.known.multiplied or op.known.products:
+            return self.product_s(cost.flops, op.known.multiplied, op.kernel)
         return self.other_s(cost.flops + TRANSCENDENTAL * cost.transcendentals)
 
 

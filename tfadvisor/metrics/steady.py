@@ -64,12 +64,12 @@ def class_shares(run: RunSummary) -> dict[TimeClass, float]:
     }
 
 
-def share(question: Question, one: TimeClass) -> float:
+def share(question: Question, time_class: TimeClass) -> float:
     """One class's share of step time. Absent when no step is known: shares of an
     arbitrary window mean nothing.
     """
     a_device(question.run)
-    return class_shares(question.run)[one]
+    return class_shares(question.run)[time_class]
 
 
 def needs_own_launches(run: RunSummary) -> None:

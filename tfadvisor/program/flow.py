@@ -58,27 +58,27 @@ def kernel_computations(module: Module) -> Iterator[Computation]:
 
 
 @lru_cache(maxsize=1 << 12)  # costs, types and tables ask it of the same
-def inside(one: Instruction) -> tuple[Instruction, ...]:
+def inside(instruction: Instruction) -> tuple[Instruction, ...]:
     """What a fusion does, or the instruction itself. Raises TraceError for damaged
     bytes.
     """
-    if one.opcode != "fusion":
-        return (one,)
+    if instruction.opcode != "fusion":
+        return (instruction,)
     return tuple(
         inner
-        for called in called_before(one.computation, one)
+        for called in called_before(instruction.computation, instruction)
         for inner in called.instructions
     )
 
 
-def effect(one: Instruction) -> str:
+def effect(instruction: Instruction) -> str:
     """The opcode that makes an instruction's result: a fusion's last one, conversions
     and what only hands on left out.
     """
-    if one.opcode != "fusion":
-        return one.opcode
-    called = called_before(one.computation, one)
-    last = called[0].root if called else one
+    if instruction.opcode != "fusion":
+        return instruction.opcode
+    called = called_before(instruction.computation, instruction)
+    last = called[0].root if called else instruction
     for _ in range(8):
         if (
             last.opcode not in PASSING and last.opcode != "convert"
@@ -92,29 +92,31 @@ Found = tuple[Instruction, Instruction | None]
 """An instruction, and the fusion that holds it."""
 
 
-def way_back(one: Instruction, around: Instruction | None) -> Iterator[Found]:
+def way_back(instruction: Instruction, around: Instruction | None) -> Iterator[Found]:
     """A value, and what it comes from: past what keeps the values, out of a fusion and
     into one.
 
     around: the fusion that holds the instruction. At least one is yielded, at most 17.
     Raises TraceError for damaged bytes.
     """
-    yield one, around
+    yield instruction, around
     for _ in range(_MOST_STEPS):
         if (
-            one.opcode == "parameter"
+            instruction.opcode == "parameter"
             and around is not None
-            and one.parameter_number < len(around.operand_ids)
+            and instruction.parameter_number < len(around.operand_ids)
         ):
-            one = around.operands[one.parameter_number]
+            instruction = around.operands[instruction.parameter_number]
             around = None
-        elif one.opcode == "fusion" and (called := called_before(one.computation, one)):
-            one, around = called[0].root, one
-        elif one.opcode in _KEEPING and one.operand_ids:
-            one = one.operands[0]
+        elif instruction.opcode == "fusion" and (
+            called := called_before(instruction.computation, instruction)
+        ):
+            instruction, around = called[0].root, instruction
+        elif instruction.opcode in _KEEPING and instruction.operand_ids:
+            instruction = instruction.operands[0]
         else:
             return
-        yield one, around
+        yield instruction, around
 
 
 class Users:
@@ -130,14 +132,14 @@ class Users:
             for operand in dict.fromkeys(instruction.operand_ids)
         )
 
-    def of(self, one: Instruction) -> list[Instruction]:
+    def of(self, instruction: Instruction) -> list[Instruction]:
         """In the file's order."""
-        return self.by_id.get(one.id, [])
+        return self.by_id.get(instruction.id, [])
 
-    def past_passing(self, one: Instruction) -> list[Instruction]:
+    def past_passing(self, instruction: Instruction) -> list[Instruction]:
         """The users that do something, past those that only hand the result on."""
         found = []
-        waiting = list(self.of(one))
+        waiting = list(self.of(instruction))
         seen = set()
         while waiting:
             user = waiting.pop(0)
@@ -151,20 +153,21 @@ class Users:
         return found
 
 
-def scatters(one: Instruction) -> bool:
+def scatters(instruction: Instruction) -> bool:
     """Whether an instruction puts elements where an index says.
 
     A scatter that became a loop is one dynamic-update-slice after the other, which keep
     its name.
     """
-    return one.opcode == "scatter" or (
-        one.opcode == "dynamic-update-slice" and "scatter" in one.op_name
+    return instruction.opcode == "scatter" or (
+        instruction.opcode == "dynamic-update-slice"
+        and "scatter" in instruction.op_name
     )
 
 
-def gives_double(one: Instruction) -> bool:
+def gives_double(instruction: Instruction) -> bool:
     """Whether an instruction's result holds 64-bit floats."""
-    return any(leaf.dtype in _DOUBLE for leaf in one.shape.leaves())
+    return any(leaf.dtype in _DOUBLE for leaf in instruction.shape.leaves())
 
 
 # Which computations run when the module runs, and how often a loop does.

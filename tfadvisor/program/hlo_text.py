@@ -47,12 +47,18 @@ class Shown(msgspec.Struct, frozen=True):
     more: int
 
 
-def shown(one: Instruction, users: Users) -> Shown:
+def shown(instruction: Instruction, users: Users) -> Shown:
     """users: of the instruction's computation. Raises TraceError for damaged bytes."""
-    operands = [one.computation.by_id(each) for each in dict.fromkeys(one.operand_ids)]
-    using = users.of(one)
-    bodies = [called for called in one.called if one.opcode == "fusion"]
-    lines = [instruction_text(one), *(line for body in bodies for line in _body(body))]
+    operands = [
+        instruction.computation.by_id(each)
+        for each in dict.fromkeys(instruction.operand_ids)
+    ]
+    using = users.of(instruction)
+    bodies = [called for called in instruction.called if instruction.opcode == "fusion"]
+    lines = [
+        instruction_text(instruction),
+        *(line for body in bodies for line in _body(body)),
+    ]
     return Shown(
         "\n".join(lines)[:_LONGEST],
         _beside(operands),
@@ -61,20 +67,24 @@ def shown(one: Instruction, users: Users) -> Shown:
     )
 
 
-def instruction_text(one: Instruction) -> str:
+def instruction_text(instruction: Instruction) -> str:
     """`%dot.3 = f32[2,10]{1,0} dot(f32[2,4]{1,0} %x, f32[4,10]{1,0} %w),
     lhs_contracting_dims={1}, …`.
     """
-    if one.opcode == "parameter":
-        inside = str(one.parameter_number)
+    if instruction.opcode == "parameter":
+        inside = str(instruction.parameter_number)
     else:
         named = [
-            one.computation.by_id(each) for each in one.operand_ids[:_MOST_OPERANDS]
+            instruction.computation.by_id(each)
+            for each in instruction.operand_ids[:_MOST_OPERANDS]
         ]
         inside = ", ".join(f"{each.shape} %{each.name}" for each in named)
-        inside += ", …" if len(one.operand_ids) > _MOST_OPERANDS else ""
+        inside += ", …" if len(instruction.operand_ids) > _MOST_OPERANDS else ""
     return ", ".join(
-        [f"%{one.name} = {one.shape} {one.opcode}({inside})", *_attributes(one)]
+        [
+            f"%{instruction.name} = {instruction.shape} {instruction.opcode}({inside})",
+            *_attributes(instruction),
+        ]
     )
 
 

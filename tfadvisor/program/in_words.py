@@ -24,18 +24,22 @@ _OF_OPERAND = frozenset(("reduce", "sort", "copy", "transpose", "convert"))
 """Opcodes of which the operand's shape tells more than the result's."""
 
 
-def in_words(one: Instruction) -> str:
+def in_words(instruction: Instruction) -> str:
     """Of a fusion, what makes its result. Raises TraceError for damaged bytes."""
-    scattering = scatter_in(one)
+    scattering = scatter_in(instruction)
     if scattering is not None:
         return _scatter(scattering)
-    sizes = products(one)
+    sizes = products(instruction)
     if sizes:
         return _product(max(sizes, key=lambda size: size.flops))
-    made = effect(one)
-    parts = [part for part in inside(one) if part.opcode == made]
-    what = target(one) or made
-    return _made(what, parts[-1], one) if parts else f"{made} to {_short(one.shape)}"
+    made = effect(instruction)
+    parts = [part for part in inside(instruction) if part.opcode == made]
+    what = target(instruction) or made
+    return (
+        _made(what, parts[-1], instruction)
+        if parts
+        else f"{made} to {_short(instruction.shape)}"
+    )
 
 
 def _made(made: str, last: Instruction, instruction: Instruction) -> str:
@@ -53,17 +57,19 @@ def _made(made: str, last: Instruction, instruction: Instruction) -> str:
     )
 
 
-def scatter_in(one: Instruction) -> Instruction | None:
+def scatter_in(instruction: Instruction) -> Instruction | None:
     """The scatter that an instruction is or fuses, None where it holds none."""
-    return next((part for part in inside(one) if part.opcode == "scatter"), None)
+    return next(
+        (part for part in inside(instruction) if part.opcode == "scatter"), None
+    )
 
 
-def scattered(one: Instruction) -> tuple[int, int] | None:
+def scattered(instruction: Instruction) -> tuple[int, int] | None:
     """(values that a scatter puts somewhere, places that it has for them) of an
     instruction that is or fuses one; None for all others. Raises TraceError for damaged
     bytes.
     """
-    scattering = scatter_in(one)
+    scattering = scatter_in(instruction)
     if scattering is None:
         return None
     return _updates(scattering).elements, max(operand(scattering, 0).elements, 1)

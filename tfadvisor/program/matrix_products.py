@@ -156,41 +156,43 @@ _FLOATS = ("f", "bf")
 """What the names of floating-point types begin with."""
 
 
-def products(one: Instruction) -> tuple[DotSize, ...]:
+def products(instruction: Instruction) -> tuple[DotSize, ...]:
     """Of an instruction and what it fuses; empty when it multiplies no matrices. Raises
     TraceError for damaged bytes.
     """
-    sizes = (dot_size(part) for part in inside(one) if part.opcode in _MAYBE)
+    sizes = (dot_size(part) for part in inside(instruction) if part.opcode in _MAYBE)
     return tuple(size for size in sizes if size is not None)
 
 
-def multiplied_type(one: Instruction) -> str:
+def multiplied_type(instruction: Instruction) -> str:
     """Type of what a product, a convolution or a custom kernel multiplies; "" where it
     has none, or several.
 
     Raises TraceError for damaged bytes.
     """
-    found = {size.lhs_dtype for size in products(one)}
-    for part in inside(one) if not found else ():
+    found = {size.lhs_dtype for size in products(instruction)}
+    for part in inside(instruction) if not found else ():
         if part.opcode in ("convolution", "custom-call") and part.operand_ids:
             types = [operand.shape.dtype for operand in part.operands]
             found.update([dtype for dtype in types if dtype.startswith(_FLOATS)][:1])
     return found.pop() if len(found) == 1 else ""
 
 
-def is_product(one: Instruction) -> bool:
+def is_product(instruction: Instruction) -> bool:
     """Whether it multiplies matrices."""
-    return one.opcode in ("dot", "fusion", "custom-call") and bool(products(one))
+    return instruction.opcode in ("dot", "fusion", "custom-call") and bool(
+        products(instruction)
+    )
 
 
 def next_products(
-    one: Instruction,
+    instruction: Instruction,
     users: Users,
     hops: int,
 ) -> bool:
     """Whether a product uses the result, at most so many instructions on."""
-    waiting = [one]
-    seen = {one.id}
+    waiting = [instruction]
+    seen = {instruction.id}
     for _ in range(hops):
         following = []
         for before in waiting:

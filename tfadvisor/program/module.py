@@ -89,11 +89,11 @@ class Module:
         """`jit_train_step`."""
         return text_of(self.proto, self.fields, _MODULE_NAME)
 
-    def computation(self, one: int) -> Computation:
+    def computation(self, number: int) -> Computation:
         """The computation of an id. Raises TraceError when there is none."""
-        found = self._by_id.get(one)
+        found = self._by_id.get(number)
         if found is None:
-            raise self.proto.damaged(0, f"computation {one} is missing")
+            raise self.proto.damaged(0, f"computation {number} is missing")
         return found
 
     def instruction(self, name: str) -> Instruction | None:
@@ -175,13 +175,13 @@ class Computation:
             return self.by_id(root_id)
         return self._ids().get(0, self.instructions[-1])
 
-    def by_id(self, one: int) -> Instruction:
+    def by_id(self, number: int) -> Instruction:
         """The instruction of an id."""
-        found = self._ids().get(one)
+        found = self._ids().get(number)
         if found is None:
             raise self._proto.damaged(
                 0,
-                f"computation {self.name} has no instruction {one}",
+                f"computation {self.name} has no instruction {number}",
             )
         return found
 

@@ -168,17 +168,20 @@ def _donated(module: Module) -> set[tuple[int, tuple[int, ...]]]:
 # they are not donated.
 
 
-def copied_argument(one: Instruction) -> Argument | None:
+def copied_argument(instruction: Instruction) -> Argument | None:
     """The argument of which an instruction makes a copy that becomes, changed, a result
     of the same shape.
 
     None for other instructions and for donated arguments. Raises TraceError for damaged
     bytes.
     """
-    if one.opcode not in ("copy", "copy-start") or not one.operand_ids:
+    if instruction.opcode not in ("copy", "copy-start") or not instruction.operand_ids:
         return None
-    program = one.computation.module
-    if one.computation.id != program.entry.id or one.operands[0].opcode != "parameter":
+    program = instruction.computation.module
+    if (
+        instruction.computation.id != program.entry.id
+        or instruction.operands[0].opcode != "parameter"
+    ):
         return None
-    found = whole_arguments(program).get(one.operands[0].parameter_number)
+    found = whole_arguments(program).get(instruction.operands[0].parameter_number)
     return found if found is not None and found.returned and not found.donated else None

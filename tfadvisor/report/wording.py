@@ -491,37 +491,43 @@ def few_lines(report: Report, most: int) -> tuple[FewLine, ...]:
     return tuple(few_line(report, kind, part) for kind, part in found[:most])
 
 
-def few_line(report: Report, kind: str, one: ActivityTime) -> FewLine:
+def few_line(report: Report, kind: str, activity_time: ActivityTime) -> FewLine:
     """Of an activity that lies in few steps."""
-    cause, times = one.cause, report.steps.time_ms
+    cause, times = activity_time.cause, report.steps.time_ms
     assert not isinstance(cause, msgspec.UnsetType)
     assert times is not None
-    each_ms = one.fraction * times.mean * cause.of_steps / cause.count
-    words = time_line(kind, one).words
+    each_ms = activity_time.fraction * times.mean * cause.of_steps / cause.count
+    words = time_line(kind, activity_time).words
     done = ", ".join(map(_done_words, cause.does))
     steps = f"{cause.count} of {cause.of_steps} steps"
     return FewLine(steps, duration(each_ms), kind, words, done)
 
 
-def time_line(kind: str, one: ActivityTime) -> TimeLine:
+def time_line(kind: str, activity_time: ActivityTime) -> TimeLine:
     """`host 90% 6.10 ms save (train.py:42), most of it dump (pickle.py:12)`."""
-    words = one.activity
-    place = place_of_time(one)
+    words = activity_time.activity
+    place = place_of_time(activity_time)
     if (
-        one.parts
-        and one.parts[0].activity != OTHER
-        and one.parts[0].fraction >= _MOSTLY * one.fraction
+        activity_time.parts
+        and activity_time.parts[0].activity != OTHER
+        and activity_time.parts[0].fraction >= _MOSTLY * activity_time.fraction
     ):
-        first = one.parts[0]
+        first = activity_time.parts[0]
         words += (
-            ": " if first.fraction >= _NEARLY_ALL * one.fraction else ", most of it "
+            ": "
+            if first.fraction >= _NEARLY_ALL * activity_time.fraction
+            else ", most of it "
         ) + first.activity
         place = place_of_time(first) or place
     if place and place not in words:
         words += f" ({place})"
-    cause = cause_words(one) if one.fraction >= _HAS_CAUSE else ""
+    cause = cause_words(activity_time) if activity_time.fraction >= _HAS_CAUSE else ""
     return TimeLine(
-        kind, percent(one.fraction), duration(one.ms), one_line(words), cause
+        kind,
+        percent(activity_time.fraction),
+        duration(activity_time.ms),
+        one_line(words),
+        cause,
     )
 
 
@@ -529,12 +535,12 @@ _HAS_CAUSE = 0.03
 """From this share of the step on what an activity is spent on has a line."""
 
 
-def cause_words(one: ActivityTime) -> str:
+def cause_words(activity_time: ActivityTime) -> str:
     """`converting Python values one by one 56% (32,768 × _dtype_and_weaktype a step)`,
     and in which steps, where these are not all of them; "" where nothing inside is
     known.
     """
-    cause = one.cause
+    cause = activity_time.cause
     if isinstance(cause, msgspec.UnsetType):
         return ""
     done = ", ".join(
@@ -578,9 +584,9 @@ def fitted(words: str, room: int) -> str:
     return cut(words, room - len(place)) + place
 
 
-def place_of_time(one: ActivityTime | PlacedTime) -> str:
+def place_of_time(placed_time: ActivityTime | PlacedTime) -> str:
     """`train.py:42`, without a line where only the file is known; "" where none is."""
-    place = next(iter(one.places), None)
+    place = next(iter(placed_time.places), None)
     if place is None:
         return ""
     if place.file and place.line is not None:

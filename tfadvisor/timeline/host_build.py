@@ -362,7 +362,9 @@ def _explain(
             iterations=_loop_iterations(trace, threads, pipeline),
             alone=attributed.alone,
         ),
-        frames=tuple(sorted(frames, key=lambda one: -(one.host_ps + one.input_ps))),
+        frames=tuple(
+            sorted(frames, key=lambda frame: -(frame.host_ps + frame.input_ps))
+        ),
         compiles=compiled_in_steps(
             trace,
             threads,

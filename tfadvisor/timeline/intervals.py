@@ -118,8 +118,10 @@ def union_of(*sets: Intervals) -> Intervals:
     if not full:
         return EMPTY
     found = full[0]
-    for one in full[1:]:
-        found = _set(sweeps.merged(found.starts, found.ends, one.starts, one.ends))
+    for instants in full[1:]:
+        found = _set(
+            sweeps.merged(found.starts, found.ends, instants.starts, instants.ends)
+        )
     return found
 
 

@@ -75,39 +75,39 @@ class OpsOfProgram:
             self._found[name] = self._look_up(name)
         return self._found[name]
 
-    def _location(self, one: Instruction) -> SourceLocation | None:
+    def _location(self, instruction: Instruction) -> SourceLocation | None:
         """Its own, else that of what is next to it."""
-        if len(one.computation.instructions) > _MOST_SEARCHED:
-            return location_of(one)
-        if one.computation.id not in self._users:
-            self._users[one.computation.id] = Users(one.computation)
-        return location_near(one, self._users[one.computation.id].by_id)
+        if len(instruction.computation.instructions) > _MOST_SEARCHED:
+            return location_of(instruction)
+        if instruction.computation.id not in self._users:
+            self._users[instruction.computation.id] = Users(instruction.computation)
+        return location_near(instruction, self._users[instruction.computation.id].by_id)
 
     def _look_up(self, name: str) -> tuple[str, InProgram | None]:
-        one = find_instruction(self._program, name)
-        if one is None:
+        instruction = find_instruction(self._program, name)
+        if instruction is None:
             return "", None
         if self._costs is None:
             self._costs = Costs()
             self._running = dict(running_computations(self._program))
-        parts = inside(one)
-        copied = copied_argument(one)
-        return one.name, InProgram(
-            opcode=one.opcode,
-            effect=effect(one),
-            cost=self._costs.of(one),
-            location=self._location(one),
-            products=products(one),
-            multiplied=multiplied_type(one),
-            target=target(one),
+        parts = inside(instruction)
+        copied = copied_argument(instruction)
+        return instruction.name, InProgram(
+            opcode=instruction.opcode,
+            effect=effect(instruction),
+            cost=self._costs.of(instruction),
+            location=self._location(instruction),
+            products=products(instruction),
+            multiplied=multiplied_type(instruction),
+            target=target(instruction),
             unrolled=unrolled(parts),
             copied=copied.name if copied else None,
-            in_loop=self._running.get(one.computation.id, False),
+            in_loop=self._running.get(instruction.computation.id, False),
             scatters=any(scatters(part) for part in parts),
-            double=gives_double(one),
-            does=in_words(one),
-            scattered=scattered(one),
-            shape=cut(str(one.shape), _LONGEST_SHAPE),
+            double=gives_double(instruction),
+            does=in_words(instruction),
+            scattered=scattered(instruction),
+            shape=cut(str(instruction.shape), _LONGEST_SHAPE),
         )
 
 
@@ -134,7 +134,7 @@ def _kernels(module: Module) -> Mapping[str, Instruction]:
         for instruction in module.computation(computation).instructions:
             name = kernel_of_instruction(instruction.name)
             found[name] = None if name in found else instruction
-    return {name: one for name, one in found.items() if one is not None}
+    return {name: op for name, op in found.items() if op is not None}
 
 
 # What a compiled program says of one of its ops. What reads the program is apart: most

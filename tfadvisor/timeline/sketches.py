@@ -53,11 +53,14 @@ def percentile_of(parts: Sequence[Distribution], percent: float) -> float:
     full = [part for part in parts if part.count]
     if not full:
         raise ValueError("no value")
-    values = np.concatenate([one.values for one in full])
-    if all(one.count == len(one.values) for one in full):
+    values = np.concatenate([sketch.values for sketch in full])
+    if all(sketch.count == len(sketch.values) for sketch in full):
         return percentile(values, percent)
     weight = np.concatenate(
-        [np.full(len(one.values), one.count / len(one.values)) for one in full]
+        [
+            np.full(len(sketch.values), sketch.count / len(sketch.values))
+            for sketch in full
+        ]
     )
     order = np.argsort(values, kind="stable")
     weight = weight[order]

@@ -177,14 +177,23 @@ class Samples(msgspec.Struct, frozen=True, dict=True):
 
     def _place(self, stack: Sequence[int], owned: Sequence[bool]) -> SampledPlace:
         own = [
-            one for one in stack if owned[one] and self.frames[one][1] not in _NAMELESS
+            frame
+            for frame in stack
+            if owned[frame] and self.frames[frame][1] not in _NAMELESS
         ]
         if not stack:
             return _NOWHERE
         leaf_file, leaf, _ = self.frames[stack[-1]]
         inner_file = leaf_file.replace("\\", "/").rpartition("/")[2]
-        functions = (self.frames[one][1] for one in stack)
-        between = next((one for one in functions if one in BETWEEN_EPOCHS), "")
+        functions = (self.frames[frame][1] for frame in stack)
+        between = next(
+            (
+                function_name
+                for function_name in functions
+                if function_name in BETWEEN_EPOCHS
+            ),
+            "",
+        )
         if not own:
             return SampledPlace("", 0, between, leaf, inner_file)
         file, function, line = self.frames[own[-1]]
@@ -205,7 +214,7 @@ class Samples(msgspec.Struct, frozen=True, dict=True):
         ]
         found = []
         for stack in self.stacks:
-            lines = (line_of[one] for one in stack if line_of[one] >= 0)
+            lines = (line_of[frame] for frame in stack if line_of[frame] >= 0)
             found.append(next(lines, -1))
         return tuple(found)
 
@@ -221,7 +230,7 @@ class Samples(msgspec.Struct, frozen=True, dict=True):
     def _names_what_is_there(self) -> bool:
         frames, stacks = len(self.frames), len(self.stacks)
         threads = len(self.threads)
-        return all(one < frames for stack in self.stacks for one in stack) and all(
+        return all(frame < frames for stack in self.stacks for frame in stack) and all(
             thread < threads and stack < stacks for _, thread, stack, _ in self.samples
         )
 

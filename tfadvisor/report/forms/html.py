@@ -51,11 +51,11 @@ class _Plain(Protocol):
     def to_dict(self) -> dict[str, Any]: ...
 
 
-def as_json(one: _Plain) -> str:
+def as_json(document: _Plain) -> str:
     """Two-space indented, ASCII only so that no terminal is disturbed; never NaN or
     Infinity.
     """
-    data = one.to_dict()
+    data = document.to_dict()
     try:  # msgspec indents four times as fast
         flat = json.dumps(
             data,

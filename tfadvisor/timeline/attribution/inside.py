@@ -256,7 +256,7 @@ def together(found: Iterable[Inside]) -> tuple[Inside, ...]:
         key = (part.kind, part.activity, part.doing, part.by)
         before = known.get(key)
         known[key] = part if before is None else _joined(before, part)
-    return tuple(sorted(known.values(), key=lambda one: -one.ps))
+    return tuple(sorted(known.values(), key=lambda total: -total.ps))
 
 
 def _joined(part: Inside, other: Inside) -> Inside:

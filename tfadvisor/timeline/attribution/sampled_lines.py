@@ -40,13 +40,13 @@ def sampled_lines(
     thread = threads.threads[steps.thread]
     calls = dispatches(threads, thread)
     begun = union(threads.start[calls], threads.end[calls]).contains(samples.at)
-    spent = [_shared(samples, intersection(silent, one)) for one in (host, loading)]
+    spent = [_shared(samples, intersection(silent, busy)) for busy in (host, loading)]
     lines = listed(
         (place[:3], row) for row, place in enumerate(samples.places) if place[0]
     )
     found = []
     for (file, line, function), rows in lines.items():
-        of_host, of_loading = (int(one[rows].sum()) for one in spent)
+        of_host, of_loading = (int(shared[rows].sum()) for shared in spent)
         if of_host + of_loading < max(_WORTH_NAMING * steps.steady_time.length(), 1):
             continue
         mine = np.isin(samples.place, rows)

@@ -71,10 +71,10 @@ def largest_places(spent: Iterable[Spent]) -> dict[str, str]:
     frames, or HLO.
     """
     time: dict[TimeClass, dict[tuple[str, int, str], int]] = {}
-    for one in spent:
-        mine = time.setdefault(one.kind, {})
-        place = (one.file, one.line, one.function or one.op)
-        mine[place] = mine.get(place, 0) + one.ps
+    for entry in spent:
+        mine = time.setdefault(entry.kind, {})
+        place = (entry.file, entry.line, entry.function or entry.op)
+        mine[place] = mine.get(place, 0) + entry.ps
     largest = {
         kind: max(mine, key=lambda place: mine[place] * bool(place[0]))
         for kind, mine in time.items()
@@ -117,7 +117,7 @@ class Sampled(msgspec.Struct, frozen=True):
         none: half of it at least lies on the line that has most of its class's ticks,
         whichever part of the class the other ticks are in."""
         spent = tuple(spent)
-        whole = added_up((one.kind, one.ps) for one in spent)
+        whole = added_up((entry.kind, entry.ps) for entry in spent)
         lines = {}
         for kind in (TimeClass.COMPILE, TimeClass.LAUNCH):
             at = self.place[classes[kind].contains(self.at)]
@@ -129,7 +129,7 @@ class Sampled(msgspec.Struct, frozen=True):
             )
             line, most = max(
                 ticks.items(),
-                key=lambda one: one[1],
+                key=lambda tick: tick[1],
                 default=(("", 0), 0),
             )
             if line[0] and len(at) >= FEWEST_TICKS and most >= _MOSTLY * len(at):
@@ -138,11 +138,11 @@ class Sampled(msgspec.Struct, frozen=True):
                     -(-2 * (len(at) - most) * whole.get(kind, 0) // len(at)),
                 )
 
-        def placed(one: Spent) -> Spent:
-            (file, line), least = lines.get(one.kind, (("", 0), 0))
-            if one.file or not file or one.ps < least:
-                return one
-            return replace(one, file=file, line=line)
+        def placed(entry: Spent) -> Spent:
+            (file, line), least = lines.get(entry.kind, (("", 0), 0))
+            if entry.file or not file or entry.ps < least:
+                return entry
+            return replace(entry, file=file, line=line)
 
         return tuple(map(placed, spent))
 
@@ -169,7 +169,12 @@ def sampled(trace: HostTrace) -> Sampled | None:
         return None
     at, place = found.ticks()
     places = tuple(
-        (Path(one.file).name, one.line, named_function(one.function), one.inner)
-        for one in found.places
+        (
+            Path(location.file).name,
+            location.line,
+            named_function(location.function),
+            location.inner,
+        )
+        for location in found.places
     )
     return Sampled((at - began) * 1000, place, places)

@@ -293,7 +293,7 @@ def _names(
         return row, threads.names
     of_call = threads.row[eager.calls]
     called = distinct(of_call)
-    ops = [single_op(threads.names[one]) for one in called.tolist()]
+    ops = [single_op(threads.names[called_row]) for called_row in called.tolist()]
     known = (np.searchsorted(called, of_call) + len(threads.names)).astype(np.int32)
     named = value_at(eager.kernels, known, positions, -1)
     return np.where(named < 0, row, named), (

@@ -135,9 +135,9 @@ def _ends_by_marks(
     marked_at = threads.start[mark]
     marking_thread = threads.thread_of(mark)
     done = marked_at.copy()
-    for one in distinct(marking_thread).tolist():
-        mine = true_at(marking_thread == one)
-        lo, hi = np.searchsorted(thread, [one, one + 1])
+    for thread_number in distinct(marking_thread).tolist():
+        mine = true_at(marking_thread == thread_number)
+        lo, hi = np.searchsorted(thread, [thread_number, thread_number + 1])
         if lo == hi:
             continue
         starts = start[lo:hi]
@@ -302,8 +302,10 @@ def with_unnamed_ops(
     if not count:
         return ops
     programs = [
-        program_of_call(threads.names[threads.row[one]]) if one >= 0 else ANY_PROGRAM
-        for one in unnamed.call.tolist()
+        program_of_call(threads.names[threads.row[event]])
+        if event >= 0
+        else ANY_PROGRAM
+        for event in unnamed.call.tolist()
     ]
     names = tuple(dict.fromkeys(programs))
     name = np.array(

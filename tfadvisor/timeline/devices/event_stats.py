@@ -139,12 +139,12 @@ def copies_by_details(
         ).astype(np.int8)
         size = size.copy()
         memory = memory.copy()
-        size[said] = np.array([copy_bytes(one) for one in column.texts], np.int64)[
-            text[said]
-        ]
-        memory[said] = np.array([host_memory(one) for one in column.texts], np.int8)[
-            text[said]
-        ]
+        size[said] = np.array(
+            [copy_bytes(column_text) for column_text in column.texts], np.int64
+        )[text[said]]
+        memory[said] = np.array(
+            [host_memory(column_text) for column_text in column.texts], np.int8
+        )[text[said]]
     undirected = (kind == DeviceClass.OTHER_COPY.value) & (launch_row >= 0)
     if undirected.any():
         kind = kind.copy()

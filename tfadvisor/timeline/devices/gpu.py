@@ -115,10 +115,12 @@ def _peaks_by_capability(properties: Properties, model: str) -> Peaks:
     clock_khz = number(properties, stats.CLOCK_RATE)
     vendor = properties.get(stats.DEVICE_VENDOR, stats.NVIDIA)
     known = capability(properties)
-    one = multiprocessors().get(known) if vendor == stats.NVIDIA else None
+    multiprocessor = multiprocessors().get(known) if vendor == stats.NVIDIA else None
     if has_tensor_cores(model, known, cores) is False:
-        one = None
-    per_cycle = one and (one.for_games if is_for_games(model) else one.per_cycle)
+        multiprocessor = None
+    per_cycle = multiprocessor and (
+        multiprocessor.for_games if is_for_games(model) else multiprocessor.per_cycle
+    )
     if cores and clock_khz and per_cycle:
         flops = cores * clock_khz * 1e3 * per_cycle
     else:

@@ -226,10 +226,12 @@ class LaunchLinks:
         threads = self._threads
         call = np.maximum(launch, 0)
         place = np.searchsorted(events, call, side="right") - 1
-        one = events[np.maximum(place, 0)]
-        inside = (launch >= 0) & (place >= 0) & (threads.end[one] >= threads.end[call])
-        inside &= threads.thread_of(one) == threads.thread_of(call)
-        return np.where(inside, one, -1)
+        candidate = events[np.maximum(place, 0)]
+        inside = (
+            (launch >= 0) & (place >= 0) & (threads.end[candidate] >= threads.end[call])
+        )
+        inside &= threads.thread_of(candidate) == threads.thread_of(call)
+        return np.where(inside, candidate, -1)
 
     def of(self, events: Int64Array, device: int) -> npt.NDArray[np.int32]:
         """Index into the callers of the call that launched each event, -1 where none is

@@ -149,7 +149,7 @@ def _ops(
         ids = np.where(
             known,
             ids,
-            np.array([program_number(one) for one in called])[around],
+            np.array([program_number(call) for call in called])[around],
         )
         known = known | inside
         module = np.where(
@@ -307,9 +307,9 @@ def _events_in_order(
     """
     lines = trace.lines
     kind = next(
-        one
-        for one in (np.int16, np.int32, np.int64)
-        if (lines.id.astype(one) == lines.id).all()
+        dtype
+        for dtype in (np.int16, np.int32, np.int64)
+        if (lines.id.astype(dtype) == lines.id).all()
     )
     events = [np.empty(0, np.int64)]
     stream = [np.empty(0, kind)]
@@ -361,7 +361,7 @@ def _of_line(
     hi = int(trace.lines.first[line + 1])
     rows = trace.events.row[lo:hi]
     chosen = [
-        one for one in used(rows, len(trace.names)) if wanted(trace.names.name[one])
+        code for code in used(rows, len(trace.names)) if wanted(trace.names.name[code])
     ]
     return lo + true_at(is_in(rows, chosen))
 
@@ -397,8 +397,8 @@ def _row_classes(
 ) -> npt.NDArray[np.int8]:
     """By name row; each distinct name is looked at once."""
     table = np.zeros(len(trace.names), np.int8)
-    for one in used(row, len(trace.names)):
-        table[one] = questions.class_of(trace, one)
+    for code in used(row, len(trace.names)):
+        table[code] = questions.class_of(trace, code)
     return table
 
 
@@ -412,9 +412,9 @@ def _covers_its_body(
     their line.
     """
     named = [
-        one
-        for one in used(row, len(trace.names))
-        if questions.runs_others(trace.names.name[one])
+        code
+        for code in used(row, len(trace.names))
+        if questions.runs_others(trace.names.name[code])
     ]
     out = np.zeros(len(row), np.bool_)
     if not named:

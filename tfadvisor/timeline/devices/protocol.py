@@ -208,8 +208,8 @@ def peaks_of_model(name: str) -> Peaks | None:
     if model is None:
         return None
     bf16, fp8, tf32, fp32 = (
-        None if one is None else one * 1e12
-        for one in (model.bf16, model.fp8, model.tf32, model.fp32)
+        None if rate is None else rate * 1e12
+        for rate in (model.bf16, model.fp8, model.tf32, model.fp32)
     )
     bandwidth = None if model.bandwidth is None else model.bandwidth * 1e9
     return Peaks(

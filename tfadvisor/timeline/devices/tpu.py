@@ -72,7 +72,7 @@ class Tpu(DeviceOfPlanes):
         """
         found = []
         trace = recorded.trace
-        planes = [trace.planes[one].name for one in trace.lines.plane.tolist()]
+        planes = [trace.planes[plane].name for plane in trace.lines.plane.tolist()]
         for device in devices_of_planes(self, recorded):
             lines = [
                 n

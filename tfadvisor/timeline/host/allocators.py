@@ -91,7 +91,7 @@ def texts_at(
     table = np.full(len(threads), -1)
     table[where[where >= 0]] = code[where >= 0]
     chosen = table[np.asarray(positions, np.int64)].tolist()
-    return [column.texts[one] if one >= 0 else "" for one in chosen]
+    return [column.texts[index] if index >= 0 else "" for index in chosen]
 
 
 def filters_by_layer(trace: HostTrace, threads: Threads) -> dict[str, int]:

@@ -137,7 +137,10 @@ def calls_that_execute(threads: Threads) -> Int64Array:
     for thread in distinct(threads.thread_of(helpers)).tolist():
         mine = np.sort(
             np.concatenate(
-                [one[threads.thread_of(one) == thread] for one in (helpers, jitted)]
+                [
+                    positions[threads.thread_of(positions) == thread]
+                    for positions in (helpers, jitted)
+                ]
             )
         )
         around = parents(threads.start[mine], threads.end[mine])
@@ -584,7 +587,7 @@ def _by_type(
         mine = mine[in_counted_steps(threads.start[mine], steps)]
         np.add.at(time, threads.row[mine], threads.end[mine] - threads.start[mine])
         seen[threads.row[mine]] = True
-    named = ((threads.names[one], int(time[one])) for one in true_at(seen).tolist())
+    named = ((threads.names[row], int(time[row])) for row in true_at(seen).tolist())
     by_type = added_up((op_type(name) or name, ps) for name, ps in named)
     return HostOps(
         int(time.sum()),

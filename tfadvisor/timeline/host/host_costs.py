@@ -153,7 +153,9 @@ def _by_name(threads: Threads, calls: Int64Array) -> Mapping[str, int]:
     """The number of these calls of each name, the commonest first."""
     rows, count = np.unique(threads.row[calls], return_counts=True)
     most = np.argsort(-count, kind="stable")[:_MOST_NAMES]
-    return {threads.names[int(rows[one])]: int(count[one]) for one in most.tolist()}
+    return {
+        threads.names[int(rows[index])]: int(count[index]) for index in most.tolist()
+    }
 
 
 def _of_most_steps(starts: Int64Array, steps: Steps) -> int:

@@ -185,11 +185,11 @@ def _add_thread(
     owner, in_background = _owning_stage(parent, is_stage, row, threads, path_of)
     kind = threads.kind[events]
     captured = kind == HostClass.CAPTURED.value
-    for one in used(row[is_stage], len(threads.names)):
-        mine = row == one
-        found.calls[path_of[one]] += int(np.count_nonzero(mine))
-        if not works_ahead(stage_kind(path_of[one])):
-            found.busy[path_of[one]] += int(own[mine].sum())
+    for stage_row in used(row[is_stage], len(threads.names)):
+        mine = row == stage_row
+        found.calls[path_of[stage_row]] += int(np.count_nonzero(mine))
+        if not works_ahead(stage_kind(path_of[stage_row])):
+            found.busy[path_of[stage_row]] += int(own[mine].sum())
     extra, is_python = functions.beyond(events[captured])
     extra = extra + np.where(in_background[captured], length[captured], 0)
     stage = owner[captured]
@@ -212,16 +212,19 @@ def _add_fills(
     stage before.
     """
     row = threads.row[events]
-    rows = [one for one, path in path_of.items() if fills_buffer(stage_kind(path))]
+    rows = [code for code, path in path_of.items() if fills_buffer(stage_kind(path))]
     if not is_in(row, rows).any():
         return
     length = threads.end[events] - threads.start[events]
     below = parent[_among(path_of, threads)[row] & (parent >= 0)]
     asked = np.bincount(below, minlength=len(events))
-    for one in rows:
-        fills = true_at((row == one) & (asked >= _MANY))
-        time, number = filled.get(path_of[one], (0, 0))
-        filled[path_of[one]] = time + int(length[fills].sum()), number + len(fills)
+    for stage_row in rows:
+        fills = true_at((row == stage_row) & (asked >= _MANY))
+        time, number = filled.get(path_of[stage_row], (0, 0))
+        filled[path_of[stage_row]] = (
+            time + int(length[fills].sum()),
+            number + len(fills),
+        )
 
 
 def _owning_stage(
@@ -238,8 +241,8 @@ def _owning_stage(
     names. Where neither is around it, as up to TensorFlow 2.3, it is the stage that
     asks the one which the thread ran just before: what that gave is worked on.
     """
-    by_path = {path: one for one, path in path_of.items()}
-    by_kind = {stage_kind(path): one for one, path in path_of.items()}
+    by_path = {path: code for code, path in path_of.items()}
+    by_kind = {stage_kind(path): code for code, path in path_of.items()}
     named = np.full(
         int(row.max()) + 1,
         -1,
@@ -250,11 +253,11 @@ def _owning_stage(
         -1,
         np.int64,
     )  # the stage that asks the stage of this name
-    for one in used(row, len(threads.names)):
-        if one in path_of:
-            consumer[one] = by_path.get(asking_stage(path_of[one]), -1)
-        elif (kind := produced_kind(threads.names[one])) is not None:
-            named[one] = by_kind.get(kind, -1)
+    for stage_row in used(row, len(threads.names)):
+        if stage_row in path_of:
+            consumer[stage_row] = by_path.get(asking_stage(path_of[stage_row]), -1)
+        elif (kind := produced_kind(threads.names[stage_row])) is not None:
+            named[stage_row] = by_kind.get(kind, -1)
     direct = np.where(is_stage, row, named[row]).astype(np.int32)
     asked = true_at(is_stage & (parent >= 0))
     asked = asked[(named[row[parent[asked]]] >= 0) & (consumer[row[asked]] >= 0)]
@@ -262,7 +265,7 @@ def _owning_stage(
         row[asked]
     ]  # what a Produce event asks tells which stage of that kind it is
     waiting = _among(
-        [one for one, path in path_of.items() if works_ahead(stage_kind(path))],
+        [code for code, path in path_of.items() if works_ahead(stage_kind(path))],
         threads,
     )
     owner = np.full(len(parent), -1, np.int32)
@@ -423,8 +426,8 @@ def crowded_by_pipeline(threads: Threads, work: BoolArray) -> Intervals:
     ops = threads.everywhere(HostClass.OP, among=work)
     thread = threads.thread_of(ops)
     once = twice = EMPTY
-    for one in distinct(thread).tolist():
-        mine = ops[thread == one]
+    for thread_number in distinct(thread).tolist():
+        mine = ops[thread == thread_number]
         busy = union(threads.start[mine], threads.end[mine])
         twice = union_of(twice, intersection(once, busy))
         once = union_of(once, busy)

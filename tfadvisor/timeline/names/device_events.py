@@ -294,8 +294,8 @@ def proven_product(instruction: str, flops: int) -> ProvenProduct | None:
     operands = [
         (kind, _elements(text.split(","))) for kind, text in _TYPED.findall(found[2])
     ]
-    for one, other in permutations(operands[:_MOST_OPERANDS], 2):
-        dtype, left = one
+    for operand, other in permutations(operands[:_MOST_OPERANDS], 2):
+        dtype, left = operand
         _, right = other
         k = _common_side(made, last, left, right)
         least = 2 * made * k

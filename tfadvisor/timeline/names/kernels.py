@@ -477,7 +477,7 @@ def _types(lower: str, words: Set[str]) -> set[Precision]:
 def _narrowest(types: Set[Precision]) -> Precision:
     if Precision.BF16 in types and Precision.FP16 in types:
         types = types | {Precision.BITS16}
-    return next((one for one in _NARROW_FIRST if one in types), Precision.UNKNOWN)
+    return next((kind for kind in _NARROW_FIRST if kind in types), Precision.UNKNOWN)
 
 
 @lru_cache(maxsize=1 << 8)

@@ -64,8 +64,8 @@ def _rows(file: str) -> list[list[str]]:
 def multiprocessors() -> Mapping[tuple[int, ...], Multiprocessor]:
     """`multiprocessors.txt`, by compute capability."""
     return {
-        tuple(map(int, one.split("."))): Multiprocessor(*map(int, rest))
-        for one, *rest in _rows("multiprocessors.txt")
+        tuple(map(int, version.split("."))): Multiprocessor(*map(int, rest))
+        for version, *rest in _rows("multiprocessors.txt")
     }
 
 

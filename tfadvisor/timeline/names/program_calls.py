@@ -60,8 +60,8 @@ def workload_of(functions: Iterable[str]) -> str:
     words = [set(_NO_LETTER.split(function.lower())) for function in functions]
     infers = [not word.isdisjoint(_INFERS) for word in words]
     trains = any(
-        not one.isdisjoint(_TRAINS)
-        for one, other in zip(words, infers, strict=True)
+        not name_words.isdisjoint(_TRAINS)
+        for name_words, other in zip(words, infers, strict=True)
         if not other
     )
     return "inference" if any(infers) and not trains else "unknown"

@@ -79,10 +79,13 @@ def event_blocks(
     may be.
     """
     lane = np.concatenate(
-        [np.full(len(one.start), number, np.int32) for number, one in enumerate(lanes)]
+        [
+            np.full(len(track.start), number, np.int32)
+            for number, track in enumerate(lanes)
+        ]
     )
     depth, start, end, kind, name, call = (
-        np.concatenate([getattr(one, column) for one in lanes])
+        np.concatenate([getattr(track, column) for track in lanes])
         for column in ("depth", "start", "end", "kind", "name", "call")
     )
     order = np.lexsort((start, depth, lane))
@@ -97,9 +100,9 @@ def event_blocks(
     shown, names = _shown_names(
         lane[first],
         np.where(events == 1, name[first], -1),
-        [one.names for one in lanes],
+        [track.names for track in lanes],
     )
-    launched = np.array([one.launched for one in lanes], np.bool_)[lane[first]]
+    launched = np.array([track.launched for track in lanes], np.bool_)[lane[first]]
     call = np.where(events == 1, call[order][first], -1)
     return EventBlocks(
         lane=lane[first],
@@ -140,8 +143,8 @@ def _shown_names(
     """(places of the names that are drawn, those names). names: by lane."""
     place: dict[str, int] = {}
     found = [
-        place.setdefault(names[of][one], len(place)) if one >= 0 else -1
-        for of, one in zip(lane.tolist(), name.tolist(), strict=True)
+        place.setdefault(names[of][code], len(place)) if code >= 0 else -1
+        for of, code in zip(lane.tolist(), name.tolist(), strict=True)
     ]
     return np.array(found, np.int32), tuple(place)
 
@@ -268,7 +271,7 @@ def _curve(
         capacity_bytes=int((given + rest).max()),
         live=tuple(live[:_MOST_BLOCKS]),
         unseen_bytes=max(
-            int(given[peak]) - sum(one.bytes for one in live[:_MOST_BLOCKS]),
+            int(given[peak]) - sum(block.bytes for block in live[:_MOST_BLOCKS]),
             0,
         ),
     )
@@ -303,11 +306,11 @@ def _live(
         threads.row[until]
     ].tolist()
     held: dict[int, int] = {}
-    for place, (one, taken) in enumerate(zip(address, takes, strict=True)):
+    for place, (pointer, taken) in enumerate(zip(address, takes, strict=True)):
         if taken:
-            held[one] = place
+            held[pointer] = place
         else:
-            held.pop(one, None)
+            held.pop(pointer, None)
     chosen = sorted(held.values(), key=lambda place: -size[place])[:_MOST_BLOCKS]
     words = [
         texts_at(trace, threads, stat, until[chosen])

@@ -171,7 +171,9 @@ class _Drawn:
         self._threads = threads
         self._pipeline = pipeline
         every: Sequence[Device | None] = devices or (None,)
-        self._classes = [(one, dict(classes_of_time(one, host))) for one in every]
+        self._classes = [
+            (processor, dict(classes_of_time(processor, host))) for processor in every
+        ]
         on_cpu = any(device.kind is DeviceKind.CPU for device in devices)
         self._ends: dict[int, Int64Array] = {}
         self._kinds = np.full(128, TimeClass.HOST, np.int8)
@@ -179,9 +181,9 @@ class _Drawn:
         self._kinds[HostClass.OP] = TimeClass.COMPUTE if on_cpu else TimeClass.LAUNCH
         if on_cpu:
             self._workers = {
-                one
+                worker
                 for device in devices
-                for one in distinct(device.ops.stream).tolist()
+                for worker in distinct(device.ops.stream).tolist()
             }
         else:
             self._workers = set()
@@ -258,9 +260,11 @@ class _Drawn:
                 )
                 if covered:
                     busy[thread.index] = covered
-        order = sorted(busy, key=lambda one: -busy[one])
+        order = sorted(busy, key=lambda thread_number: -busy[thread_number])
         chosen = ([driver] if driver >= 0 else []) + order[:most]
-        return [self._threads.threads[one] for one in chosen], max(len(order) - most, 0)
+        return [self._threads.threads[thread_number] for thread_number in chosen], max(
+            len(order) - most, 0
+        )
 
     def _inside(
         self,
@@ -326,12 +330,17 @@ def _class_rows(
     lo: int,
     hi: int,
 ) -> LaneRows:
-    clipped = {one: instants.clip(lo, hi) for one, instants in classes.items()}
-    start = np.concatenate([one.starts for one in clipped.values()])
+    clipped = {
+        time_class: instants.clip(lo, hi) for time_class, instants in classes.items()
+    }
+    start = np.concatenate([instants.starts for instants in clipped.values()])
     kind = np.concatenate(
-        [np.full(len(instants), one, np.int8) for one, instants in clipped.items()]
+        [
+            np.full(len(instants), time_class, np.int8)
+            for time_class, instants in clipped.items()
+        ]
     )
-    end = np.concatenate([one.ends for one in clipped.values()])
+    end = np.concatenate([instants.ends for instants in clipped.values()])
     nameless = np.full(len(start), -1, np.int32)
     flat = np.zeros(len(start), np.int32)
     return LaneRows(
@@ -351,7 +360,10 @@ def _device_rows(
         return
     ops = device.ops
     kinds = np.array(
-        [_OF_DEVICE.get(one, TimeClass.TRANSFER) for one in DeviceClass],
+        [
+            _OF_DEVICE.get(device_class, TimeClass.TRANSFER)
+            for device_class in DeviceClass
+        ],
         np.int8,
     )
     inside = np.flatnonzero((ops.start < hi) & (ops.end > lo) & (ops.end > ops.start))
@@ -408,7 +420,7 @@ def _nested(
     """
     lo, hi = step
     around = (start <= lo) & (end >= hi)
-    enclosing = tuple(names[one] for one in name[around].tolist())
+    enclosing = tuple(names[code] for code in name[around].tolist())
     keep = np.flatnonzero(~around)
     start = start[keep]
     end = end[keep]

@@ -44,7 +44,9 @@ def align(hosts: Sequence[HostSummary]) -> Clocks:
         or None
         for host in hosts
     ]
-    communicating = [index for index, one in enumerate(calls) if one is not None]
+    communicating = [
+        index for index, host_calls in enumerate(calls) if host_calls is not None
+    ]
     if not communicating:
         return Clocks((0,) + (None,) * (len(hosts) - 1))
     best: Clocks | None = None
@@ -58,7 +60,7 @@ def align(hosts: Sequence[HostSummary]) -> Clocks:
 
 
 def _known(clocks: Clocks) -> int:
-    return sum(one is not None for one in clocks.offset_ps)
+    return sum(offset is not None for offset in clocks.offset_ps)
 
 
 def _aligned(
@@ -77,7 +79,7 @@ def _aligned(
 
 
 def _offset(
-    one: HostSummary,
+    reference: HostSummary,
     its: CollectiveCalls | None,
     other: HostSummary,
     theirs: CollectiveCalls | None,
@@ -89,7 +91,7 @@ def _offset(
         return None
     for groups in (
         _by_key(its, theirs),
-        _by_step(one, its, other, theirs),
+        _by_step(reference, its, other, theirs),
         _by_order(its, theirs),
     ):
         if groups is None:
@@ -120,15 +122,15 @@ def _by_key(
         for index, label in enumerate(dict.fromkeys((*its.labels, *theirs.labels)))
     }
     named = [
-        np.array([labels[text] for text in one.labels], np.int64)[one.label]
-        for one in (its, theirs)
+        np.array([labels[text] for text in calls.labels], np.int64)[calls.label]
+        for calls in (its, theirs)
     ]
     keys = ranks(np.concatenate([its.key, theirs.key])) * len(labels)
     return keys[: len(its)] + named[0], keys[len(its) :] + named[1]
 
 
 def _by_step(
-    one: HostSummary,
+    reference: HostSummary,
     its: CollectiveCalls,
     other: HostSummary,
     theirs: CollectiveCalls,
@@ -136,12 +138,12 @@ def _by_step(
     """Numbers that agree for calls of one name in the step of one marker, -1 outside of
     steps; None without markers.
     """
-    if any(host.steps.source is not StepSource.MARKER for host in (one, other)):
+    if any(host.steps.source is not StepSource.MARKER for host in (reference, other)):
         return None
     numbers = {
         name: index
         for index, name in enumerate(
-            dict.fromkeys((*one.steps.names, *other.steps.names))
+            dict.fromkeys((*reference.steps.names, *other.steps.names))
         )
     }
     labels = {
@@ -154,7 +156,7 @@ def _by_step(
         label = np.array([labels[text] for text in calls.labels], np.int64)[calls.label]
         return np.where(calls.step >= 0, number[calls.step] * len(labels) + label, -1)
 
-    return group(one, its), group(other, theirs)
+    return group(reference, its), group(other, theirs)
 
 
 def _by_order(
@@ -167,12 +169,12 @@ def _by_order(
     counts = [
         dict(
             zip(
-                one.labels,
-                np.bincount(one.label, minlength=len(one.labels)).tolist(),
+                calls.labels,
+                np.bincount(calls.label, minlength=len(calls.labels)).tolist(),
                 strict=True,
             )
         )
-        for one in (its, theirs)
+        for calls in (its, theirs)
     ]
     alike = [text for text, count in counts[0].items() if counts[1].get(text) == count]
 

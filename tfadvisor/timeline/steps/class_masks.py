@@ -55,11 +55,11 @@ def break_down(
     every: Sequence[Device | None] = devices or [None]
     rows: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = []
     kept: list[Mapping[TimeClass, Intervals] | None] = []
-    for index, one in enumerate(every):
-        classes = classes_of_time(one, host)
+    for index, device in enumerate(every):
+        classes = classes_of_time(device, host)
         rows.append(_lengths(classes, steps))
         kept.append(
-            classes if not index or one is None or len(one.ops) <= _FEW else None
+            classes if not index or device is None or len(device.ops) <= _FEW else None
         )
     return ClassMasks(
         np.stack([lengths for lengths, _ in rows]),

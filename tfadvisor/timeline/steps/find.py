@@ -258,7 +258,10 @@ def placed_on_device(steps: Steps, devices: Sequence[Device]) -> Steps:
     if len(steps) < 2 or not launched:
         return steps
     return (
-        _placed(steps, [_launched(one, _on_busiest_stream(one)) for one in launched])
+        _placed(
+            steps,
+            [_launched(device, _on_busiest_stream(device)) for device in launched],
+        )
         or _placed(steps, _of_longest_program(launched))
         or steps
     )
@@ -400,10 +403,10 @@ def _whole_trace(
             lo = first
             hi = last
             about = "the span of all events on devices"
-    one = np.array([lo], np.int64)
+    start = np.array([lo], np.int64)
     end = np.array([max(hi, lo)], np.int64)
     return Steps(
-        one,
+        start,
         end,
         end,
         ("whole trace",),

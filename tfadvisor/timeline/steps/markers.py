@@ -54,8 +54,8 @@ def marked_steps(trace: HostTrace, threads: Threads) -> MarkedSteps | None:
     thread = threads.thread_of(position)
     key = thread * (int(threads.row.max()) + 1) + threads.row[position]
     groups = []
-    for one in distinct(key).tolist():
-        mine = true_at(key == one)
+    for marker in distinct(key).tolist():
+        mine = true_at(key == marker)
         starts = threads.start[position[mine]]
         ends = threads.end[position[mine]]
         name = threads.names[threads.row[position[mine[0]]]]
@@ -127,7 +127,7 @@ def _device_steps(trace: HostTrace, drawn: bool) -> MarkedSteps | None:
             found.append((starts[order], ends[order]))
     if not found:
         return None
-    found.sort(key=lambda one: -len(one[0]))
+    found.sort(key=lambda pair: -len(pair[0]))
     starts, ends = found[0]
     following = _following(starts, ends)
     for more_starts, more_ends in found[1:]:

@@ -69,7 +69,7 @@ def find_period(
             _branching(codes, lag, starts, ends)
             for lag in lags[match >= _MOSTLY][:_SOME].tolist()
         )
-        return next((one for one in tried if one is not None), None)
+        return next((period for period in tried if period is not None), None)
     length = int(lags[match >= best * _AS_GOOD].min())
     pause = np.zeros(len(codes), np.int64)
     pause[1:] = np.maximum(starts[1:] - np.maximum.accumulate(ends)[:-1], 0)
@@ -95,10 +95,10 @@ def _branching(
     _, item = np.unique(codes, return_inverse=True)
     begins = None
     longest = -1.0
-    for one in true_at(
+    for code in true_at(
         np.abs(np.bincount(item) * length / len(codes) - 1) < _MOSTLY
     ).tolist()[:_MOST_LAGS]:
-        uses = true_at(item == one)
+        uses = true_at(item == code)
         apart = np.diff(uses)
         once = len(uses) > LEAST_CYCLES and np.mean(apart == length) >= _MOSTLY
         if (
@@ -284,16 +284,18 @@ def calls_with_device_work(
     }
     thread = threads.thread_of(position)
     best: Calls | None = None
-    for one in sorted(set(thread.tolist())):
+    for thread_number in sorted(set(thread.tolist())):
         for name in sorted(set(label.values())):
             rows = [row for row, text in label.items() if text == name]
-            mine = position[(thread == one) & is_in(threads.row[position], rows)]
+            mine = position[
+                (thread == thread_number) & is_in(threads.row[position], rows)
+            ]
             if len(mine):
                 found = _launching(
                     threads,
                     outermost(threads, mine),
                     devices,
-                    one,
+                    thread_number,
                     name,
                 )
             else:

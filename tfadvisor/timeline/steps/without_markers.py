@@ -138,20 +138,20 @@ def calls_of_tf_function(
     thread = threads.thread_of(position)
     best: Inferred | None = None
     longest = 0
-    for one in distinct(thread * len(names) + code).tolist():
-        mine = outermost(threads, position[thread * len(names) + code == one])
+    for key in distinct(thread * len(names) + code).tolist():
+        mine = outermost(threads, position[thread * len(names) + code == key])
         starts = threads.start[mine]
         ends = threads.end[mine]
         total = int((ends - starts).sum())
         fills = total >= least * int(ends[-1] - starts[0])
         if len(mine) >= LEAST_CYCLES and fills and total > longest:
-            about = f"calls of {names[one % len(names)]}"
+            about = f"calls of {names[key % len(names)]}"
             best = inferred(
                 starts,
                 ends,
                 StepSource.MODULE,
                 0.9,
-                one // len(names),
+                key // len(names),
                 about,
             )
             longest = total
@@ -380,7 +380,7 @@ def repeated_kernels(devices: Sequence[Device]) -> Inferred | None:
     active = [device for device in devices if device.is_active]
     if not active:
         return None
-    device = max(active, key=lambda one: one.compute.length())
+    device = max(active, key=lambda candidate: candidate.compute.length())
     kernels = true_at(device.ops.kind == DeviceClass.COMPUTE.value)
     if len(kernels) < 4 * LEAST_CYCLES:
         return None

@@ -464,21 +464,26 @@ def _with_own_names(table: OpTable) -> OpTable:
     outlives it.
     """
     columns = ("name", "op", "module", "path", "details")
-    rows = distinct(np.concatenate([getattr(table, one) for one in columns]))
+    rows = distinct(
+        np.concatenate([getattr(table, column_name) for column_name in columns])
+    )
     rows = rows[rows >= 0]
     moved = {
-        one: np.where(
-            getattr(table, one) >= 0,
-            np.searchsorted(rows, getattr(table, one)),
+        column_name: np.where(
+            getattr(table, column_name) >= 0,
+            np.searchsorted(rows, getattr(table, column_name)),
             -1,
         )
-        for one in columns
+        for column_name in columns
     }
     names = tuple(table.names[row] for row in rows.tolist())
     return replace(
         table,
         names=names,
-        **{one: column.astype(np.int32) for one, column in moved.items()},
+        **{
+            column_name: column.astype(np.int32)
+            for column_name, column in moved.items()
+        },
     )
 
 

@@ -133,7 +133,9 @@ def summarize(host: HostTimeline, *, excerpts: bool = False) -> HostSummary:
     )
     if devices:
         copying = [
-            one for one in host.devices if not one.is_active and len(one.transfer)
+            candidate
+            for candidate in host.devices
+            if not candidate.is_active and len(candidate.transfer)
         ]
     else:
         copying = []
@@ -180,7 +182,7 @@ def _device_time(host: HostTimeline, devices: Sequence[Device]) -> DeviceTime:
     steady = host.steps.steady()
     lo = host.steps.starts[steady]
     hi = host.steps.ends[steady]
-    works = sum(int(one.within(lo, hi).sum()) for one in busy)
+    works = sum(int(instants.within(lo, hi).sum()) for instants in busy)
     any_works = int(together.within(lo, hi).sum())
     return DeviceTime(
         concurrency=works / any_works if any_works else 0.0,
@@ -198,24 +200,26 @@ def _program(
     host: HostTimeline,
 ) -> ProgramSummary:
     index = _telling_device(devices) if host.programs.keys else 0
-    one = devices[index]
+    summary = devices[index]
     patterns = None
     if host.programs.keys and (
-        one.kind is not DeviceKind.CPU or len(devices) > 1 or len(one.collectives)
+        summary.kind is not DeviceKind.CPU
+        or len(devices) > 1
+        or len(summary.collectives)
     ):
         from tfadvisor.timeline.summary.main_program import (
             program_patterns,
         )  # small traces need none
 
-        patterns = program_patterns(one.ops, host.programs)
+        patterns = program_patterns(summary.ops, host.programs)
     return ProgramSummary(
         index,
-        hot_ops(one.ops, host.programs, active[index].stated),
+        hot_ops(summary.ops, host.programs, active[index].stated),
         patterns,
-        _products(one, host),
-        _looked_up(one, host),
-        _one_op_lines(one, host),
-        *_of_hottest(one, host),
+        _products(summary, host),
+        _looked_up(summary, host),
+        _one_op_lines(summary, host),
+        *_of_hottest(summary, host),
     )
 
 

@@ -109,13 +109,13 @@ def hot_ops(
     found = [
         _hot_op(
             table,
-            int(rows[first[one]]),
-            int(time[one]),
-            int(count[one]),
+            int(rows[first[index]]),
+            int(time[index]),
+            int(count[index]),
             programs,
             stated,
         )
-        for one in order[before < _ENOUGH * total].tolist()
+        for index in order[before < _ENOUGH * total].tolist()
     ]
     return HotOps(tuple(found), total, *_parameters(table, rows, programs))
 

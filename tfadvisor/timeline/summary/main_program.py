@@ -198,7 +198,7 @@ def program_excerpts(
         for program in list(opened.values())[:_MOST_PROGRAMS]
     ]
     known = sorted(
-        (one for one in memory if one is not None),
-        key=lambda one: -one.bytes,
+        (usage for usage in memory if usage is not None),
+        key=lambda usage: -usage.bytes,
     )
     return ProgramExcerpts(tuple(found), tuple(known))

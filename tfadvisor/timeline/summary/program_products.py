@@ -94,8 +94,8 @@ def _rows_by_program(table: OpTable) -> Iterator[list[int]]:
     program = ranks(owner)
     time = np.bincount(program, table.total_ps[rows])
     hottest = np.argsort(-time, kind="stable")[:_MOST_PROGRAMS]
-    for one in hottest[time[hottest] >= _LEAST * total].tolist():
-        yield rows[true_at(program == one)].tolist()
+    for rank in hottest[time[hottest] >= _LEAST * total].tolist():
+        yield rows[true_at(program == rank)].tolist()
 
 
 def _of_program(
@@ -109,13 +109,13 @@ def _of_program(
     unknown: list[int] = []
     for row in rows:
         name = table.names[table.op[row] if table.op[row] >= 0 else table.name[row]]
-        one = find_instruction(program, name)
-        if one is None:
+        instruction = find_instruction(program, name)
+        if instruction is None:
             unknown.append(row)
             continue
         count = int(table.count[row])
-        named[one.name] = max(named.get(one.name, 0), count)
-        if one.computation.id == program.entry.id:
+        named[instruction.name] = max(named.get(instruction.name, 0), count)
+        if instruction.computation.id == program.entry.id:
             in_entry.append(count)
 
     kernels = [row for row in unknown if _multiplies(table.names[table.name[row]])]
@@ -154,7 +154,7 @@ def _multiplies(kernel: str) -> bool:
 
 
 def _multiplied(
-    one: ProductOfRun,
+    product: ProductOfRun,
     seen: int | None,
     runs: int | None,
 ) -> Multiplied:
@@ -162,17 +162,17 @@ def _multiplied(
     serve several instructions that are alike, and bears the name of one.
     """
     count = seen
-    if runs is not None and one.times is not None:
-        count = runs * one.times
-    is_hidden = one.is_library and seen is None
-    return Multiplied(one.dtype, one.flops, one.bytes, count, is_hidden)
+    if runs is not None and product.times is not None:
+        count = runs * product.times
+    is_hidden = product.is_library and seen is None
+    return Multiplied(product.dtype, product.flops, product.bytes, count, is_hidden)
 
 
 def _runs(launches: int, hidden: Sequence[ProductOfRun]) -> int | None:
     """Runs of a program of which no event bears an instruction's name: its kernels do
     the hidden products one by one, as long as the numbers fit.
     """
-    times = [one.times for one in hidden]
+    times = [product.times for product in hidden]
     known = [time for time in times if time is not None]
     a_run = sum(known)
     if not a_run or len(known) < len(times) or launches % a_run:
