@@ -98,7 +98,9 @@ class ProgramSource:
                 asked = _calls_of(loop, frozenset({function}))
                 stepping = _calls_of(loop, frozenset({step}))
                 if asked and stepping:
-                    feeds = _may_feed(loop, asked, stepping)
+                    feeds = _may_feed(loop, asked, stepping) or _feeds_itself(
+                        loop, asked
+                    )
                     return CalledInLoop(parsed.file, asked[0].lineno, feeds)
         return None
 
@@ -217,6 +219,14 @@ def _may_feed(
         return bool(kept)
     is_inside = any(_holds(step, call) for step in steps for call in calls)
     return is_inside or bool(_roots(made | kept) & _roots(needed))
+
+
+def _feeds_itself(loop: ast.For | ast.While, calls: list[ast.Call]) -> bool:
+    """Whether what the calls give goes into the next of them, as the state does of a
+    second model that the loop trains.
+    """
+    made = _made_by(loop, calls)
+    return bool(_roots(made) & _roots(_names_in_arguments(calls)))
 
 
 def _kept_in(loop: ast.AST, calls: list[ast.Call], made: set[Name]) -> set[Name]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import counted_hosts, counted_ps
+from tfadvisor.metrics.steady import counted_hosts, counted_ps, known_steps
 from tfadvisor.timeline.names.program_calls import function_of_module
 from tfadvisor.timeline.summary import HostSummary
 from tfadvisor.units import Unit
@@ -39,6 +39,7 @@ def _evaluated(question: Question) -> tuple[Called, Called] | None:
 
     Raises MetricAbsent.
     """
+    known_steps(question.run)
     host = counted_hosts(question.run)[0]
     is_tensorflow = host.capture.framework == "tensorflow"
     found = _of_tensorflow(host) if is_tensorflow else _of_devices(host)
@@ -58,14 +59,15 @@ def _of_tensorflow(host: HostSummary) -> list[Called]:
             "on an accelerator a call of TensorFlow's ends before its work"
         )
     return [
-        Called(calls.name, calls.count, calls.total_ps, calls.changes)
+        Called(calls.name, calls.steps, calls.total_ps, calls.changes)
         for calls in host.evidence.functions
     ]
 
 
 def _of_devices(host: HostSummary) -> list[Called]:
     """Programs by their time on a device: the costliest trains. A function of JAX's
-    changes nothing but by what it gives. Raises MetricAbsent.
+    changes nothing but by what it gives. None are known where the costliest has no
+    name. Raises MetricAbsent.
     """
     device = next((device for device in host.devices if len(device.ops)), None)
     if device is None:
@@ -79,6 +81,8 @@ def _of_devices(host: HostSummary) -> list[Called]:
     for number in np.argsort(-total, kind="stable").tolist():
         row = int(first[number])
         name = function_of_module(module_of(row))
+        if name is None and not found:
+            return []
         if name is not None:
             steps = device.steps_with(row)
             found.append(Called(name, steps, int(total[number]), not found))

@@ -123,8 +123,17 @@ def test_what_is_shown_or_kept_elsewhere_feeds_no_step(
         "state = train_step(state, call(x))",
         "agent.remember(call(obs))\nagent.train_step()",
         "buffer.append(call(obs))\ntrain_step()",
+        "state = train_step(state, x)\nother, loss = call(other, x)",
     ],
-    ids=["by the environment", "by a memory", "made of", "given", "agent", "hidden"],
+    ids=[
+        "by the environment",
+        "by a memory",
+        "made of",
+        "given",
+        "agent",
+        "hidden",
+        "trains too",
+    ],
 )
 def test_what_acts_or_generates_may_feed_the_step(tmp_path: Path, body: str) -> None:
     assert called(tmp_path, body) is True

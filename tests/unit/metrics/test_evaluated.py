@@ -79,6 +79,35 @@ def test_without_a_function_that_trains_nothing_is_beside_it(tmp_path: Path) -> 
     assert metrics.value("evaluated_fraction") == 0.0
 
 
+def test_many_calls_in_one_step_are_no_evaluation_in_each(tmp_path: Path) -> None:
+    """Eight calls, all in the second of eight steps."""
+    builder = trace()
+    for step in range(8):
+        at = 100 * step
+        builder.thread("python").step(at, at + 100)
+        builder.call("EagerLocalExecute: __inference_train_12", at, at + 40)
+        for call in range(8 if step == 1 else 0):
+            begin = at + 44 + 6 * call
+            builder.call("EagerLocalExecute: __inference_evaluate_34", begin, begin + 5)
+        builder.thread("tf_Compute/1")
+        builder.call("model/MatMul:MatMul", at + 1, at + 30)
+        builder.call(TRAINS[0], at + 32, at + 33)
+        for call in range(8 if step == 1 else 0):
+            begin = at + 45 + 6 * call
+            builder.call("model/MatMul:MatMul", begin, begin + 2)
+
+    assert measured(builder, tmp_path).value("evaluated_fraction") == 0.0
+
+
+def test_a_trace_without_steps_tells_nothing_of_each(tmp_path: Path) -> None:
+    builder = trace().thread("python")
+    builder.call("EagerLocalExecute: __inference_train_12", 0, 60)
+    metrics = measured(builder, tmp_path)
+
+    assert metrics.value("evaluated_fraction") is None
+    assert "no step markers" in metrics.why_no_fact("evaluated_function")
+
+
 def test_without_source_nobody_knows_where_its_result_goes() -> None:
     metrics = two_functions(TRAINS, SUMS).measure()
 

@@ -18,7 +18,7 @@ from tfadvisor.timeline.names.host_events import (
     hides_ops,
 )
 from tfadvisor.timeline.timeline_parts import Steps
-from tfadvisor.timeline.windows import in_counted_steps
+from tfadvisor.timeline.windows import in_counted_steps, step_of
 
 
 class FunctionCalls(msgspec.Struct, frozen=True):
@@ -26,7 +26,8 @@ class FunctionCalls(msgspec.Struct, frozen=True):
 
     name: str
     """That the program gave it: `train_step`."""
-    count: int
+    steps: int
+    """Counted ones, in which it is called."""
     total_ps: int
     """From where each call begins to where it returns."""
     changes: bool | None
@@ -42,22 +43,27 @@ def function_calls(threads: Threads, steps: Steps) -> tuple[FunctionCalls, ...]:
     calls = threads.of(threads.threads[steps.thread], HostClass.EAGER_OP)
     calls = outermost(threads, calls[threads.bear(calls, calls_function)])
     calls = calls[in_counted_steps(threads.start[calls], steps)]
-    by_name: dict[str, list[int]] = {}
-    for call in calls.tolist():
-        name = called_function(threads.names[threads.row[call]])
-        by_name.setdefault(name, []).append(call)
-    if len(by_name) < _FEWEST:
+    rows, row_of_call = np.unique(threads.row[calls], return_inverse=True)
+    names, name_of_row = np.unique(
+        np.array([called_function(threads.names[row]) for row in rows], np.object_),
+        return_inverse=True,
+    )
+    if len(names) < _FEWEST:
         return ()
+    name_of_call = name_of_row[row_of_call]
+    step_of_call = step_of(threads.start[calls], steps)
+    lasts = threads.end[calls] - threads.start[calls]
     shown, hidden, changing = _ops_in(threads, calls)
     found = []
-    for name, positions in by_name.items():
-        mine = np.array(positions)
-        of_calls = np.searchsorted(calls, mine)
-        changes = bool(changing[of_calls].any())
-        is_known = changes or (shown[of_calls].all() and not hidden[of_calls].any())
-        total_ps = int((threads.end[mine] - threads.start[mine]).sum())
+    for number, name in enumerate(names):
+        mine = name_of_call == number
+        changes = bool(changing[mine].any())
+        is_known = changes or (shown[mine].all() and not hidden[mine].any())
+        in_steps = len(np.unique(step_of_call[mine]))
         found.append(
-            FunctionCalls(name, len(mine), total_ps, changes if is_known else None)
+            FunctionCalls(
+                name, in_steps, int(lasts[mine].sum()), changes if is_known else None
+            )
         )
     return tuple(sorted(found, key=lambda calls: -calls.total_ps))
 
