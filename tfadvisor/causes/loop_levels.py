@@ -84,7 +84,9 @@ class Pace(msgspec.Struct, frozen=True):
         """step_ms: of a step in the recorded window, 0 for unknown."""
         step_us = int(max(step_ms, samples.round_ms) * 1000)
         every_us = max(samples.every_ns // 1000, 1)
-        asked = max((samples.ended_ns - samples.began_ns) // samples.every_ns, 1)
+        ticks = max((samples.ended_ns - samples.began_ns) // samples.every_ns, 1)
+        processes = {process for _, _, process in samples.threads}
+        asked = ticks * max(len(processes), 1)
         answered = max(1 - samples.errors / asked, _FEWEST_ANSWERED)
         return cls(step_us, int(every_us / answered))
 

@@ -12,7 +12,8 @@ from support.stacks import sampled
 
 from tfadvisor.causes import NoAccount, RunAccount, RunPart, account_of
 from tfadvisor.causes.account import EPOCH_BEGINS, FIRST_BATCH, WAITING
-from tfadvisor.trace.samples import Samples
+from tfadvisor.causes.loop_levels import Pace
+from tfadvisor.trace.samples import VERSION, Samples
 
 MAIN = "train.py:<module>:90 train.py:main"
 ASKS = "tensorflow/data/ops/iterator_ops.py:__next__:826"
@@ -457,6 +458,19 @@ def test_statements_that_failed_samples_miss_for_a_while_are_steps(seed: int) ->
     samples = sampled(script, errors=len(turns) - len(met))
 
     assert shares(account_of(samples, 80.0)) == {"steps": 1.0}
+
+
+@pytest.mark.parametrize(("processes", "every_us"), [(1, 20_000), (2, 13_333)])
+def test_failed_samples_are_those_of_all_processes(
+    processes: int, every_us: int
+) -> None:
+    """100 samples of each process in a second, 50 of which failed: of two processes
+    three of four were read.
+    """
+    names = [("MainThread", True, f"{number} python") for number in range(processes)]
+    samples = Samples(VERSION, 10_000_000, ended_ns=10**9, threads=names, errors=50)
+
+    assert Pace.of(samples, 10.0).every_us == every_us
 
 
 def test_the_statements_of_the_loop_are_named_with_the_steps() -> None:
