@@ -11,7 +11,7 @@ import msgspec
 
 from tfadvisor.act.record.choosing import RecordedRun
 from tfadvisor.act.record.pace import Pace
-from tfadvisor.act.record.rounds import ProgramLoop
+from tfadvisor.act.record.rounds import ProgramLoop, timed_rounds
 from tfadvisor.act.record.tracing_cost import cost_without_calls
 from tfadvisor.advice.findings import CaptureNote
 
@@ -73,10 +73,7 @@ class _Facts(msgspec.Struct, frozen=True, dict=True):
     @property
     def round_ms(self) -> list[float]:
         """As long as a round of it took, unrecorded."""
-        loop = self.loop
-        there = (rounds for rounds in self.recorded.rounds if rounds is not None)
-        alike = (rounds for rounds in there if loop is not None and rounds.is_of(loop))
-        return [rounds.median_ms for rounds in alike if rounds.median_ms]
+        return [rounds.median_ms for rounds in timed_rounds(self.recorded.rounds)]
 
     @property
     def of_a_round(self) -> float | None:

@@ -214,14 +214,14 @@ def stacks_since(
 def quickest_rounds(rounds: Sequence[ProgramLoop | None]) -> ProgramLoop | None:
     """Of the loop that was counted first: by the count that was disturbed least."""
     first = next(filter(None, rounds), None)
-    if first is None:
-        return None
-    counted = [
-        loop
-        for loop in rounds
-        if loop is not None and loop.is_of(first) and loop.median_ms
-    ]
+    counted = timed_rounds(rounds)
     return min(counted, key=lambda loop: loop.median_ms, default=first)
+
+
+def timed_rounds(rounds: Sequence[ProgramLoop | None]) -> list[ProgramLoop]:
+    """Each count of the loop that was counted first which tells how long a round is."""
+    there = [loop for loop in rounds if loop is not None]
+    return [loop for loop in there if loop.is_of(there[0]) and loop.median_ms]
 
 
 def round_ms(samples: Samples, loop: ProgramLoop) -> float:
