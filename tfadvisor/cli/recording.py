@@ -18,6 +18,7 @@ from tfadvisor.units import duration, percent
 
 if TYPE_CHECKING:
     from tfadvisor.act.record import KeptRun, RecordedRun
+    from tfadvisor.advice.findings import Finding, Location
     from tfadvisor.analysis import Options
 
 RECORDING = "What to record"
@@ -118,19 +119,23 @@ def note_light(kept: KeptRun) -> None:
         note(f"speed of light: {line}")
 
 
-_NUMBERS = "0123456789.% "
-
-
 def note_first(before: KeptRun, after: KeptRun) -> None:
     """Which finding is the first by the whole run, where the report that was written
     before the program had ended has another one.
     """
     before_it_ended, now = (
-        next((finding.title for finding in kept.report.findings if finding.takes), "")
+        next((finding for finding in kept.report.findings if finding.takes), None)
         for kept in (before, after)
     )
-    if now and now.lstrip(_NUMBERS) != before_it_ended.lstrip(_NUMBERS):
-        note(f"by the whole run, the first finding is: {now}")
+    if now is not None and (
+        before_it_ended is None or _about(now) != _about(before_it_ended)
+    ):
+        note(f"by the whole run, the first finding is: {now.title}")
+
+
+def _about(finding: Finding) -> tuple[str, tuple[Location, ...]]:
+    """Its rule and its first place, which stay where its numbers change."""
+    return finding.rule_id, finding.locations[:1]
 
 
 def write_kept(kept: KeptRun, options: Options, place: ReportPlace) -> None:
