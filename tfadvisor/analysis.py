@@ -19,6 +19,7 @@ from tfadvisor.advice.measured import Measured
 from tfadvisor.errors import TraceError
 from tfadvisor.files import replace_file
 from tfadvisor.metrics import Metrics, Settings, measure
+from tfadvisor.metrics.one_by_one import step_function
 from tfadvisor.report import MetricValue, Report, StepsInfo
 from tfadvisor.report.assembly.attribution import attribution
 from tfadvisor.report.assembly.report import assemble, step_ms_of, steps_info
@@ -256,6 +257,10 @@ class Window(msgspec.Struct, frozen=True):
     metrics: Metrics
     fired: Fired
     source: ProgramSource | None
+    samples: Samples | None
+    account: RunAccount | None
+    no_account: str
+    """Why there is none; "" with one."""
 
 
 def conclude(
@@ -359,9 +364,12 @@ def _judged(
     summary: RunSummary, run: Run, options: Options, catalogue: Catalogue
 ) -> Window:
     source = options.program_source(run.files)
-    settings = Settings(options.parameters, options.bandwidth_gb_s, source)
+    samples = _samples_beside(run)
+    account, no_account = _account(samples, summary, source)
+    settings = Settings(options.parameters, options.bandwidth_gb_s, source, account)
     metrics = measure(summary, settings)
-    return Window(summary, metrics, run_rules(catalogue.rules, metrics), source)
+    fired = run_rules(catalogue.rules, metrics)
+    return Window(summary, metrics, fired, source, samples, account, no_account)
 
 
 def _report(
@@ -371,9 +379,8 @@ def _report(
     catalogue: Catalogue,
 ) -> Report:
     """Of one window, with all that is known of the run beside it."""
-    samples = _samples_beside(run)
+    samples, account = window.samples, window.account
     recorded = () if samples is None else attribution(window.summary)[0]
-    account, no_account = _account(samples, window)
     beside = sampled(recorded, samples, account)
     tried: Mapping[str, Tried] = {}
     unread: tuple[CaptureNote, ...] = ()
@@ -386,7 +393,7 @@ def _report(
         tried=tried,
         corrections=beside.corrections,
         account=account,
-        account_absent=no_account,
+        account_absent=window.no_account,
         measured=options.measured,
     )
     report = assemble(
@@ -401,7 +408,9 @@ def _report(
     return replace(report, capture=(*notes, *report.capture))
 
 
-def _account(samples: Samples | None, window: Window) -> tuple[RunAccount | None, str]:
+def _account(
+    samples: Samples | None, summary: RunSummary, source: ProgramSource | None
+) -> tuple[RunAccount | None, str]:
     """Of the whole program, or why there is none."""
     if samples is None:
         return None, (
@@ -411,9 +420,9 @@ def _account(samples: Samples | None, window: Window) -> tuple[RunAccount | None
     from tfadvisor.causes import NoAccount, account_of  # only beside samples
 
     try:
-        step, source = window.metrics.fact("compiled_step"), window.source
+        step = None if source is None else step_function(summary)
         stepping = source.calls_of(step) if source and step else frozenset()
-        account = account_of(samples, step_ms_of(window.summary), stepping)
+        account = account_of(samples, step_ms_of(summary), stepping)
         return with_lines(account, source), ""
     except NoAccount as error:
         return None, str(error)

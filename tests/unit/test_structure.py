@@ -211,6 +211,7 @@ DOORS = (
     "metrics.copies",
     "metrics.layers",
     "metrics.limits",
+    "metrics.one_by_one",
     "metrics.precision",
 )
 """Parts of them that are doors of their own."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tfadvisor.causes.of_activities import causes_of
     from tfadvisor.causes.of_samples import NoAccount, account_of
     from tfadvisor.causes.program_source import ProgramSource
+    from tfadvisor.causes.witness import Signature
 else:
     from tfadvisor.face import face
 
@@ -35,6 +36,7 @@ else:
             "RunPart": "account",
             "RunPlace": "account",
             "RunShare": "account",
+            "Signature": "witness",
             "EPOCH_BEGINS": "account",
             "FIRST_BATCH": "account",
             "LONG_PAUSES": "account",
@@ -60,6 +62,7 @@ __all__ = [
     "RunPart",
     "RunPlace",
     "RunShare",
+    "Signature",
     "account_of",
     "causes_of",
 ]

@@ -111,6 +111,16 @@ class RunAccount(msgspec.Struct, frozen=True):
     """What passed before."""
     step_ms: float | None = None
     """Of a step outside of the recorded window; None for unknown."""
+    ops_at: tuple[RunShare, ...] = ()
+    """Where in the steps Python runs ops one by one: the program's innermost lines,
+    most time first; their fractions are of the steps.
+    """
+    ops_in: RunPlace | None = None
+    """The program's function below the loop in which nearly all of these ops run, with
+    its line that takes most; None where there is none.
+    """
+    compiles_at: tuple[RunShare, ...] = ()
+    """The program's innermost lines that compile, most time first."""
 
     @property
     def outside(self) -> tuple[RunPart, ...]:

@@ -36,6 +36,12 @@ from tfadvisor.causes.loop_levels import (
     with_each_round,
     within_lines,
 )
+from tfadvisor.causes.own_lines import (
+    innermost_own,
+    own_function,
+    own_lines,
+    place_of_frame,
+)
 from tfadvisor.causes.sampled_stacks import (
     NOBODY,
     WORKS,
@@ -125,7 +131,10 @@ def account_of(
         raise NoAccount(f"only {seen} samples were taken after the first step")
     level = _level(stacks, told, pace, samples, stepping)
     time = _RunTime(stacks, told, level, pace, int(told.us.sum()))
-    parts = time.parts()
+    steps, apart = time.in_the_level()
+    parts = time.parts(steps, apart)
+    ops = steps.only(stacks.op_by_op()[steps.stack])
+    compiling = told.only(stacks.does(Work.COMPILE)[told.stack])
     return RunAccount(
         seconds=time.total / 1e6,
         since="first sample" if began_us is None else "first step",
@@ -135,6 +144,9 @@ def account_of(
         left_out=(int(whole.us[since].sum()) - time.total) / 1e6,
         before=_before(stacks, whole.only(~since)),
         step_ms=samples.round_ms or None,
+        ops_at=own_lines(stacks, ops, int(steps.us.sum())),
+        ops_in=own_function(stacks, ops, level.depth),
+        compiles_at=own_lines(stacks, compiling, time.total),
     )
 
 
@@ -207,11 +219,11 @@ class _RunTime(msgspec.Struct, frozen=True):
     total: int
     """us."""
 
-    def parts(self) -> tuple[RunPart, ...]:
+    def parts(self, steps: Sampled, apart: list[RunPart]) -> tuple[RunPart, ...]:
+        """steps, apart: of in_the_level."""
         outer = self._outside_of_the_level()
-        steps, apart = self._in_the_level()
         others = sorted((*apart, *outer), key=lambda part: -part.fraction)
-        return (steps, *_together(others))
+        return (self._steps(steps), *_together(others))
 
     # Calls that do not lead to the loop.
 
@@ -260,7 +272,8 @@ class _RunTime(msgspec.Struct, frozen=True):
 
     # The function whose turns are the steps.
 
-    def _in_the_level(self) -> tuple[RunPart, list[RunPart]]:
+    def in_the_level(self) -> tuple[Sampled, list[RunPart]]:
+        """(what is a step, the parts that are none)."""
         level, depth = self.level, self.level.depth
         sampled = level.sampled
         works = self.works(sampled, depth)
@@ -289,7 +302,7 @@ class _RunTime(msgspec.Struct, frozen=True):
                 pause = sampled.only(mine & waits)  # a slow step is one, too
             if len(pause):
                 found.append(self._made(pause, depth, kind, words))
-        return self._steps(sampled.only(~apart & ~waits)), found
+        return sampled.only(~apart & ~waits), found
 
     def _lasts_for_many_steps(self, sampled: Sampled) -> BoolArray:
         return sampled.us >= self.pace.long_us
@@ -327,15 +340,12 @@ class _RunTime(msgspec.Struct, frozen=True):
 
     def _called_back(self, sampled: Sampled, depth: int) -> tuple[RunShare, ...]:
         """The program's innermost lines that a library's loop comes to."""
-        own = self.stacks.is_own
-        inward = self.stacks.frame[sampled.stack, depth + 1 :][:, ::-1]
-        lines = inward[np.arange(len(inward)), own[inward].argmax(axis=1)]
-        lines = np.where(own[lines], lines, NOBODY)
+        lines = innermost_own(self.stacks, sampled, depth)
         found = []
         for key in distinct(lines[lines != NOBODY]).tolist():
             mine = sampled.only(lines == key)
             kind, what = self.name(mine, depth)
-            place = _place(self.stacks.frames[key])
+            place = place_of_frame(self.stacks.frames[key])
             found.append(self._share(mine, kind, what, (place,)))
         return tuple(sorted(found, key=lambda share: -share.fraction))
 
@@ -507,7 +517,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         if self._in_library(sampled, depth):
             callee = self.callee(sampled, depth)
             if callee is not None:
-                return (_place(callee),)
+                return (place_of_frame(callee),)
         upto = self.stacks.frame[sampled.stack][:, depth::-1]
         found = upto[np.arange(len(upto)), own[upto].argmax(axis=1)]
         known = own[found]
@@ -516,7 +526,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         us = np.bincount(found[known], weights=sampled.us[known])
         order = np.argsort(-us, kind="stable")[:_MOST_PLACES]
         frames = [self.stacks.frames[int(best)] for best in order if us[best] > 0]
-        return tuple(map(_place, frames))
+        return tuple(map(place_of_frame, frames))
 
     def _further(self, works: Int64Array, sampled: Sampled) -> Int64Array:
         """Where a library only calls what the program asks for: what that does."""
@@ -548,16 +558,12 @@ class _RunTime(msgspec.Struct, frozen=True):
                 kind, words = _KINDS.get(work, work.value), _WORDS[work]
                 places = self.places(mine, depth)
             else:
-                place = _place(self.stacks.frames[key])
+                place = place_of_frame(self.stacks.frames[key])
                 kind, words = "other", f"{place.file}:{place.line}"
                 words = f"{place.function} ({words})" if place.function else words
                 places = (place,)
             found.append(self._share(mine, kind, words, places))
         return tuple(_together(found))
-
-
-def _place(frame: Frame) -> RunPlace:
-    return RunPlace(file_name(frame.file), frame.line, frame.function)
 
 
 def _share_near(numbers: Int64Array, others: Int64Array, reach: int) -> float:

@@ -15,12 +15,17 @@ import msgspec
 
 from tfadvisor.causes.source_files import SourceFiles
 from tfadvisor.causes.witness import (
+    Signature,
     Witness,
     called_in,
+    defines,
     function_at,
+    functions_around,
     last_name,
     line_of_call,
     line_within,
+    outer_functions,
+    signature,
     with_aliases,
     witness_of,
 )
@@ -150,6 +155,31 @@ class ProgramSource:
             return spent.line
         names = with_aliases(parsed.tree, called_in(spent))
         return line_of_call(function, names) or spent.line
+
+    def defines(self, name: str) -> bool:
+        """Whether one of the first files defines a function of this name, or gives the
+        name to what a call makes.
+        """
+        first = self.files.first(_MOST_SEARCHED)
+        return any(defines(parsed.tree, name) for parsed in first)
+
+    def outer_of(self, name: str) -> tuple[str, Signature] | None:
+        """(file, function) inside of which one of the first files defines a function of
+        this name; None where it is defined elsewhere too, or nowhere.
+        """
+        found = [
+            (parsed.file, outer)
+            for parsed in self.files.first(_MOST_SEARCHED)
+            for outer in outer_functions(parsed.tree, name)
+        ]
+        only = found[0] if len(found) == 1 else None
+        return None if only is None or only[1] is None else (only[0], only[1])
+
+    def function_at(self, file: str, line: int) -> Signature | None:
+        """The innermost function that holds a line; None outside of all."""
+        parsed = self.files.read(file)
+        around = functions_around(parsed.tree, line) if parsed is not None else []
+        return signature(around[-1]) if around else None
 
     def mentions(self, pattern: re.Pattern[str]) -> bool:
         """Whether a line of the first files has it before its comment."""

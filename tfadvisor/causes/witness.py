@@ -48,6 +48,19 @@ class Witness(msgspec.Struct, frozen=True):
     """
 
 
+class Signature(msgspec.Struct, frozen=True):
+    """How the program's source defines a function."""
+
+    name: str
+    head: str
+    """`def sample(key, state):`, without its types."""
+    line: int
+    """On which it begins, decorators included."""
+    is_method: bool
+    """Whether its first argument is the object that it belongs to."""
+    decorators: tuple[str, ...]
+
+
 def called_in(spent: Spent) -> frozenset[str]:
     """Names under which the program may call what takes the time; empty for what it
     does itself.
@@ -162,6 +175,41 @@ def _own_calls(function: _Function) -> Iterator[ast.Call]:
 
 def _covers(node: ast.stmt | ast.expr, line: int) -> bool:
     return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+def defines(tree: ast.Module, name: str) -> bool:
+    """Whether a file defines a function, or gives this name to what a call makes."""
+    is_defined = any(function.name == name for function in _functions(tree))
+    return is_defined or any(target == name for target, _ in _made_by_calls(tree))
+
+
+def outer_functions(tree: ast.Module, name: str) -> list[Signature | None]:
+    """Of each function of this name the innermost one around it, None for none."""
+    found: list[Signature | None] = []
+    for function in _functions(tree):
+        if function.name == name:
+            around = functions_around(tree, first_line(function))[:-1]
+            found.append(signature(around[-1]) if around else None)
+    return found
+
+
+def signature(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Signature:
+    """Of a function, as its file has it."""
+    arguments = function.args
+    names = [*arguments.posonlyargs, *arguments.args]
+    shown = [name.arg for name in names]
+    if arguments.vararg is not None or arguments.kwonlyargs:
+        shown.append("*" if arguments.vararg is None else f"*{arguments.vararg.arg}")
+    shown += [name.arg for name in arguments.kwonlyargs]
+    if arguments.kwarg is not None:
+        shown.append(f"**{arguments.kwarg.arg}")
+    return Signature(
+        name=function.name,
+        head=cut(f"def {function.name}({', '.join(shown)}):", _LONGEST),
+        line=first_line(function),
+        is_method=shown[:1] in (["self"], ["cls"]),
+        decorators=tuple(map(_text, function.decorator_list)),
+    )
 
 
 def functions_around(

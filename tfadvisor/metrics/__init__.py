@@ -22,6 +22,7 @@ from tfadvisor.metrics import (
     one_by_one,  # noqa: F401
     optimizer,  # noqa: F401
     outside_steps,  # noqa: F401
+    own_functions,  # noqa: F401
     place_causes,  # noqa: F401
     precision,  # noqa: F401
     products,  # noqa: F401

@@ -16,6 +16,7 @@ _SETTINGS = {
     "jit_compile": r"\b(?:jit_compile|experimental_compile)\s*=\s*True",
     "mixed_precision": r"mixed_b?float16|\bb?float16\b",
     "steps_per_execution": r"\bsteps_per_execution\s*=\s*(?!(?:1|None)\b)\w",
+    "run_eagerly": r"\brun_eagerly\s*=\s*True|run_functions_eagerly\(\s*True",
     "batch_callbacks": r"\bdef on_(?:train_)?batch_(?:begin|end)\b",
     "pipeline": r"\btf\.data\b",
     "cache": r"\.(?:cache|snapshot)\(",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -24,6 +25,9 @@ from tfadvisor.timeline.run import RunSummary
 from tfadvisor.timeline.summary import HostSummary, OpTable
 from tfadvisor.units import Unit, percent
 from tfadvisor.vocabulary import Better, TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.causes import RunShare
 
 _MOST_NAMED = 3
 _INNER = ("_", "<", "the call of ")
@@ -124,15 +128,23 @@ def compiled_step(question: Question) -> str:
     """The compiled function of more than two ops in which the devices spend most of
     their compute time: `train_step`. Known where ops of programs are, as in JAX.
     """
+    most = step_function(question.run)
+    if most is None:
+        raise MetricAbsent("no compiled function holds most of what the devices do")
+    return most
+
+
+def step_function(run: RunSummary) -> str | None:
+    """As the fact `compiled_step`; None where there is none."""
     time = added_up(
         part
-        for host, small in _hosts(question.run)
+        for host, small in _hosts(run)
         for device in host.devices
         for part in _time_of_functions(device.ops, small)
     )
     most = max(time, key=lambda function: time[function], default="")
     if not most or time[most] < _MOST * sum(time.values()):
-        raise MetricAbsent("no compiled function holds most of what the devices do")
+        return None
     return most
 
 
@@ -235,23 +247,40 @@ def one_by_one_calls(question: Question) -> str:
         f"{place_in_words(call.file, call.line, call.called)} {percent(call.fraction)}"
         for call in _by_line(question)[:_MOST_NAMED]
     ]
-    if not named:
-        return "the trace does not say which lines call them"
-    return f"called by {_enumerated(named)}"
+    if named:
+        return f"called by {_enumerated(named)}"
+    sampled = [
+        f"{share.places[0].file}:{share.places[0].line} {percent(share.fraction)}"
+        for share in _sampled(question)[:_MOST_NAMED]
+    ]
+    if sampled:
+        return f"by samples of the steps they run under {_enumerated(sampled)}"
+    return "the trace does not say which lines call them"
+
+
+def _sampled(question: Question) -> tuple[RunShare, ...]:
+    """By samples of the unrecorded program."""
+    account = question.settings.account
+    return () if account is None else account.ops_at
 
 
 def _line(question: Question, number: int) -> str:
     lines = _by_line(question)
-    if len(lines) <= number:
-        raise MetricAbsent("the trace names no line that runs ops one by one")
-    call = lines[number]
-    return place_in_words(call.file, call.line, call.function)
+    if len(lines) > number:
+        call = lines[number]
+        return place_in_words(call.file, call.line, call.function)
+    sampled = () if lines else _sampled(question)
+    if len(sampled) > number:
+        place = sampled[number].places[0]
+        return place_in_words(place.file, place.line, place.function)
+    raise MetricAbsent("neither trace nor samples name a line that runs ops one by one")
 
 
 @fact
 def one_by_one_place(question: Question) -> str:
     """The line of the program that takes most time to run ops one by one, with its
-    function: `main (train.py:42)`. Needs Python frames, and HLO for the line.
+    function: `main (train.py:42)`. Needs Python frames, and HLO for the line, or
+    samples of the run.
     """
     return _line(question, 0)
 

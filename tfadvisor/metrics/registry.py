@@ -19,7 +19,7 @@ from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter, TimeClass
 
 if TYPE_CHECKING:
-    from tfadvisor.causes import ProgramSource
+    from tfadvisor.causes import ProgramSource, RunAccount
 
 
 class MetricAbsent(Exception):
@@ -27,13 +27,14 @@ class MetricAbsent(Exception):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What the user gave, since no trace records it: model parameters, bandwidth
-    between devices in GB/s, and the program's files.
+    """What no trace records: model parameters and bandwidth between devices in GB/s,
+    as the user gave them, the program's files, and what samples of the whole run say.
     """
 
     parameters: int | None = None
     bandwidth_gb_s: float | None = None
     source: ProgramSource | None = None
+    account: RunAccount | None = None
 
 
 class Question(msgspec.Struct, frozen=True, weakref=True):

@@ -563,3 +563,40 @@ def test_a_librarys_loop_names_the_lines_that_it_calls_back() -> None:
         (share.places[0].line, pytest.approx(share.fraction))
         for share in steps.statements
     ] == [(70, 0.3), (55, 0.1)]
+
+
+def test_lines_that_run_ops_one_by_one_are_of_the_steps_alone() -> None:
+    """Of a turn of 5 samples 2 run ops in act, on two lines, and 1 on the loop's own;
+    an evaluation after each 20 turns does too, and is no step.
+    """
+    op = "/venv/lib/python3.11/site-packages/jax/_src/numpy/ufuncs.py:add:9"
+    turn = [
+        (f"{MAIN}:42 agent.py:act:7 {op}", 1),
+        (f"{MAIN}:42 agent.py:act:8 {op}", 1),
+        (f"{MAIN}:43 {op}", 1),
+        (f"{MAIN}:44", 2),
+    ]
+    evaluate = [(f"{MAIN}:45 eval.py:evaluate:7 {op}", 30)]
+
+    account = account_of(sampled(4 * (20 * turn + evaluate)), STEP_MS)
+
+    assert {
+        share.what: pytest.approx(share.fraction, abs=0.01) for share in account.ops_at
+    } == {"agent.py:7": 0.2, "agent.py:8": 0.2, "train.py:43": 0.2}
+    assert account.ops_in is None
+
+
+def test_nearly_all_ops_in_one_function_of_the_program_are_in_it() -> None:
+    """18 of 19 samples of ops lie in act, 12 of them on its line 7."""
+    op = "/venv/lib/python3.11/site-packages/jax/_src/numpy/ufuncs.py:add:9"
+    turn = [
+        (f"{MAIN}:42 agent.py:act:7 {op}", 12),
+        (f"{MAIN}:42 agent.py:act:8 {op}", 6),
+        (f"{MAIN}:43 {op}", 1),
+    ]
+
+    account = account_of(sampled(20 * turn), 190.0)
+
+    assert account.ops_in is not None
+    place = account.ops_in
+    assert (place.file, place.line, place.function) == ("agent.py", 7, "act")

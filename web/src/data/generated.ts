@@ -369,6 +369,9 @@ export interface RunAccount {
   left_out: number;
   before: BeforeSteps;
   step_ms: number | null;
+  ops_at: RunShare[];
+  ops_in: RunPlace | null;
+  compiles_at: RunShare[];
 }
 
 /**

@@ -1,0 +1,177 @@
+"""The program's own functions that a change would edit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.stacks import sampled
+from support.trace_builder import TraceBuilder, trace
+
+from tfadvisor.causes import ProgramSource, account_of
+from tfadvisor.metrics.registry import Metrics, Settings
+
+JAX = "/venv/lib/python3.11/site-packages/jax/_src/numpy/ufuncs.py:multiply:99"
+MAIN = "train.py:<module>:20 train.py:main"
+PROGRAM = """\
+def act(params, seen):
+    logits = params * seen
+    return logits
+
+
+def main():
+    for step in range(9):
+        action = act(params, seen)
+        params = update(params, action)
+
+
+main()
+"""
+
+
+def eager(calls: str, program: str, folder: Path) -> Metrics:
+    """Of a program that spends three of four samples in these calls, on line 8 of main,
+    and one in `update`, on line 9.
+    """
+    (folder / "train.py").write_text(program)
+    turn = [(f"{MAIN}:8 {calls}".strip(), 3), (f"{MAIN}:9", 1)]
+    account = account_of(sampled(60 * turn), 40.0)
+    settings = Settings(source=ProgramSource(folder), account=account)
+    return trace().step(0, 1000).call("$main.py:5 train", 1, 999).measure(settings)
+
+
+def test_the_function_below_the_loop_that_runs_all_ops_can_be_compiled(
+    tmp_path: Path,
+) -> None:
+    metrics = eager(f"train.py:act:2 {JAX}", PROGRAM, tmp_path)
+
+    assert metrics.fact("eager_place") == "act (train.py:2)"
+    assert metrics.fact("eager_function") == "act"
+    assert metrics.fact("eager_head") == "def act(params, seen):"
+    assert metrics.fact("one_by_one_place") == "act (train.py:2)"
+    assert metrics.fact("one_by_one_calls") == (
+        "by samples of the steps they run under train.py:2 75%"
+    )
+
+
+def test_ops_of_the_loop_itself_are_in_no_function_of_their_own(tmp_path: Path) -> None:
+    metrics = eager(JAX, PROGRAM, tmp_path)
+
+    assert metrics.fact("eager_place") == "main (train.py:8)"
+    assert metrics.fact("eager_function") is None
+    assert metrics.fact("eager_head") is None
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["def act(self, seen):", "@partial(vmap)\ndef act(params, seen):"],
+    ids=["a method", "decorated"],
+)
+def test_a_method_or_a_decorated_function_is_not_compiled_as_it_is(
+    tmp_path: Path, head: str
+) -> None:
+    program = PROGRAM.replace("def act(params, seen):", head)
+    metrics = eager(f"train.py:act:2 {JAX}", program, tmp_path)
+
+    assert metrics.fact("eager_place") == "act (train.py:2)"
+    assert metrics.fact("eager_function") is None
+
+
+# What is compiled again.
+
+MAKES = """\
+def trainer(model, x):
+    @tf.function
+    def step():
+        return model(x)
+
+    return step()
+
+
+for epoch in range(9):
+    trainer(model, x)
+"""
+CALLS = """\
+def sample(key, state):
+    return lax.scan(body, state, key)
+
+
+for epoch in range(9):
+    state = sample(key, state)
+"""
+ONCE = """\
+def train(model, x):
+    @tf.function
+    def step(x):
+        return model(x)
+
+    for epoch in range(9):
+        step(x)
+
+
+for fold in range(3):
+    train(model, x)
+"""
+
+
+def compiled_again(function: str) -> TraceBuilder:
+    """Four steps of 1,000 µs, in each of which a function is compiled for 400 µs on
+    line 2 of train.py.
+    """
+    builder = trace()
+    for index in range(4):
+        at = index * 1000
+        builder.step(at, at + 1000).call("$train.py:2 called", at + 1, at + 999)
+        builder.call(f"PjitFunction({function})", at + 2, at + 900)
+        builder.call("backend_compile", at + 100, at + 500)
+        builder.thread("tf_XLATfrtCpuClient/1")
+        builder.call("dot.1", at + 600, at + 800, hlo_op="dot.1")
+        builder.thread("python")
+    return builder
+
+
+def anew(function: str, program: str, folder: Path) -> Metrics:
+    (folder / "train.py").write_text(program)
+    settings = Settings(source=ProgramSource(folder))
+    return compiled_again(function).measure(settings)
+
+
+def test_a_function_that_another_one_defines_in_each_call_is_made_anew(
+    tmp_path: Path,
+) -> None:
+    metrics = anew("step", MAKES, tmp_path)
+
+    assert metrics.fact("recompiled_function") == "step"
+    assert metrics.fact("recompiled_anew") == (
+        "step is defined inside of trainer (train.py:1), which a loop calls"
+    )
+    assert metrics.fact("recompiled_anew_head") == "def trainer(model, x):"
+
+
+def test_a_librarys_function_is_compiled_by_what_calls_it(tmp_path: Path) -> None:
+    metrics = anew("scan", CALLS, tmp_path)
+
+    assert metrics.fact("recompiled_anew") == (
+        "scan is none of this program's functions, and sample (train.py:2) calls it "
+        "uncompiled"
+    )
+    assert metrics.fact("recompiled_anew_head") == "def sample(key, state):"
+
+
+@pytest.mark.parametrize(
+    ("function", "program"),
+    [
+        ("step", ONCE),
+        ("train_function", CALLS),
+        ("body", "def body(x): ...\nfor i in range(9):\n    body(i)\n"),
+    ],
+    ids=["called in a loop of the function that defines it", "Keras' own", "defined"],
+)
+def test_what_is_defined_once_is_not_made_anew(
+    tmp_path: Path, function: str, program: str
+) -> None:
+    metrics = anew(function, program, tmp_path)
+
+    assert metrics.fact("recompiled_function") == function
+    assert metrics.fact("recompiled_anew") is None
+    assert metrics.fact("recompiled_anew_head") is None

@@ -1,0 +1,70 @@
+"""The program's own lines and functions in which samples find one kind of work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfadvisor.arrays import distinct
+from tfadvisor.causes.account import RunPlace, RunShare
+from tfadvisor.causes.loop_levels import file_name
+from tfadvisor.causes.sampled_stacks import NOBODY, Frame, Sampled, Stacks
+
+if TYPE_CHECKING:
+    from tfadvisor.arrays import Int64Array
+
+_MOST_LINES = 8
+_NEARLY_ALL = 0.9
+"""Of a kind of work, that one function must hold to be where it is done."""
+
+
+def place_of_frame(frame: Frame) -> RunPlace:
+    """A line of the program, by the call that is under way on it."""
+    return RunPlace(file_name(frame.file), frame.line, frame.function)
+
+
+def innermost_own(stacks: Stacks, sampled: Sampled, depth: int = -1) -> Int64Array:
+    """Of each run the program's innermost frame below a depth: its number, NOBODY for
+    none.
+    """
+    inward = stacks.frame[sampled.stack, depth + 1 :][:, ::-1]
+    found = inward[np.arange(len(inward)), stacks.is_own[inward].argmax(axis=1)]
+    return np.where(stacks.is_own[found], found, NOBODY)
+
+
+def own_lines(stacks: Stacks, sampled: Sampled, total_us: int) -> tuple[RunShare, ...]:
+    """The program's innermost lines in these runs, most time first. total_us: that
+    their fractions are of.
+    """
+    lines = innermost_own(stacks, sampled)
+    found = []
+    for key in distinct(lines[lines != NOBODY]).tolist():
+        mine = sampled.only(lines == key)
+        place = place_of_frame(stacks.frames[key])
+        us, seen = int(mine.us.sum()), int(mine.seen.sum())
+        what = f"{place.file}:{place.line}"
+        share = us / max(total_us, 1)
+        found.append(RunShare(what, "other", share, us / 1e6, seen, (place,)))
+    found.sort(key=lambda share: -share.seconds)
+    return tuple(found[:_MOST_LINES])
+
+
+def own_function(stacks: Stacks, sampled: Sampled, depth: int) -> RunPlace | None:
+    """The program's outermost function below a depth in which nearly all of these runs
+    are, with its line that takes most; None where none is.
+    """
+    below = stacks.frame[sampled.stack, depth + 1 :]
+    rows = np.arange(len(below))
+    first = stacks.is_own[below].argmax(axis=1)
+    frame = below[rows, first]
+    own = stacks.is_own[frame]
+    if not own.any():
+        return None
+    function = stacks.function[sampled.stack, depth + 1 + first]
+    us = np.bincount(function[own], weights=sampled.us[own])
+    if us.max() < _NEARLY_ALL * sampled.us.sum():
+        return None
+    mine = own & (function == us.argmax())
+    by_line = np.bincount(frame[mine], weights=sampled.us[mine])
+    return place_of_frame(stacks.frames[int(by_line.argmax())])

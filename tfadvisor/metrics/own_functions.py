@@ -1,0 +1,187 @@
+"""The program's own functions that a change would edit, by its source: where ops run
+one by one in the steps, and what is compiled again and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tfadvisor.metrics.between_dispatches import (
+    recompiled_cause,
+    recompiled_function,
+)
+from tfadvisor.metrics.capture import framework
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact
+from tfadvisor.timeline.attribution import largest_places
+from tfadvisor.timeline.names.frames import place_in_words
+from tfadvisor.vocabulary import TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.causes import ProgramSource, RunPlace, Signature
+
+KERAS_STEPS = frozenset(
+    "one_step_on_data one_step_on_iterator multi_step_on_iterator "
+    "one_step_on_data_distributed train_function predict_function test_function".split()
+)
+"""Functions of Keras that it traces for a model."""
+
+
+def _source(question: Question) -> ProgramSource:
+    source = question.settings.source
+    if source is None:
+        raise MetricAbsent("the program's source is not given: --source DIR")
+    return source
+
+
+# Ops one by one.
+
+
+@fact
+def eager_place(question: Question) -> str:
+    """The program's function, called by its loop, in which nearly all ops run one by
+    one, with its line that takes most: `act (agent.py:17)`; else the line that takes
+    most. By samples of the steps, else by the trace.
+    """
+    account = question.settings.account
+    if account is not None and account.ops_in is not None:
+        return _words(account.ops_in)
+    if account is not None and account.ops_at:
+        return _words(account.ops_at[0].places[0])
+    spent = (part for host in question.run.hosts for part in host.evidence.spent)
+    place = largest_places(spent).get(f"{TimeClass.LAUNCH.label}_place")
+    if place is None:
+        raise MetricAbsent("neither trace nor samples name a line that dispatches ops")
+    return place
+
+
+def _words(place: RunPlace) -> str:
+    return place_in_words(place.file, place.line, place.function)
+
+
+def _eager(question: Question) -> Signature:
+    account = question.settings.account
+    place = None if account is None else account.ops_in
+    if place is None:
+        raise MetricAbsent("no function below the loop holds nearly all of these ops")
+    return _function_at(question, place.file, place.line)
+
+
+def _function_at(question: Question, file: str, line: int) -> Signature:
+    found = _source(question).function_at(file, line)
+    if found is None:
+        raise MetricAbsent(f"the program's source shows no function at {file}:{line}")
+    return found
+
+
+@fact
+def eager_function(question: Question) -> str:
+    """That function, where the program's source shows it as one that can be compiled
+    whole: `act`. A method is none.
+    """
+    found = _eager(question)
+    if found.is_method or found.decorators:
+        raise MetricAbsent(f"{found.name} is a method, or decorated already")
+    return found.name
+
+
+@fact
+def eager_head(question: Question) -> str:
+    """How the source begins it: `def act(params, observation):`."""
+    eager_function(question)
+    return _eager(question).head
+
+
+# What is compiled again.
+
+
+def _compile_lines(question: Question) -> Iterator[tuple[str, int]]:
+    """(file, line) by the trace, then by samples of the run."""
+    places: dict[tuple[str, int], int] = {}
+    for host in question.run.hosts:
+        for part in host.evidence.spent:
+            if part.kind is TimeClass.COMPILE and part.file:
+                key = part.file, part.line
+                places[key] = places.get(key, 0) + part.ps
+    yield from sorted(places, key=lambda place: -places[place])[:1]
+    account = question.settings.account
+    for share in () if account is None else account.compiles_at[:1]:
+        yield share.places[0].file, share.places[0].line
+
+
+@fact
+def recompiled_anew(question: Question) -> str:
+    """What makes the function that is compiled again anew in each call, as the begin of
+    a sentence: `step is defined inside of trainer (train.py:12), which a loop calls`.
+    By frames of Python, else by the program's source.
+    """
+    cause = _cause(question)
+    if cause in _SHOWN_BY_FRAMES:
+        return _SHOWN_BY_FRAMES[cause]
+    if cause not in ("", "same", "argument"):
+        raise MetricAbsent("its programs differ, so it is compiled for what changes")
+    name, source = recompiled_function(question), _source(question)
+    file, line, around = _anew(question)
+    place = place_in_words(file, line, around.name)
+    if source.defines(name):
+        return f"{name} is defined inside of {place}, which a loop calls"
+    return (
+        f"{name} is none of this program's functions, and {place} calls it uncompiled"
+    )
+
+
+@fact
+def recompiled_anew_head(question: Question) -> str:
+    """How the source begins the function to compile instead: `def sample(key,
+    state):`. Of one that only frames show, an example.
+    """
+    if _cause(question) in _SHOWN_BY_FRAMES:
+        return "def train_step(state, batch):"
+    return _anew(question)[2].head
+
+
+@fact
+def compiled_by(question: Question) -> str:
+    """What compiles a function in this framework: `jax.jit`, `tf.function`."""
+    compiler = _COMPILERS.get(framework(question))
+    if compiler is None:
+        raise MetricAbsent("nobody knows which framework ran")
+    return compiler
+
+
+_COMPILERS = {"jax": "jax.jit", "tensorflow": "tf.function"}
+_SHOWN_BY_FRAMES = {
+    "function": "jax.jit is called in the steps",
+    "cache": "jax.clear_caches() is called in the steps",
+}
+
+
+def _cause(question: Question) -> str:
+    try:
+        return recompiled_cause(question)
+    except MetricAbsent:
+        return ""
+
+
+def _anew(question: Question) -> tuple[str, int, Signature]:
+    """(file, line, the program's function that a loop calls and that makes it anew)."""
+    name, source = recompiled_function(question), _source(question)
+    if name in KERAS_STEPS:
+        raise MetricAbsent(f"{name} is Keras' own")
+    if not source.defines(name):
+        return _compiling(question)
+    outer = source.outer_of(name)
+    is_called = outer is not None and source.calls_of(outer[1].name)
+    if outer is None or not is_called or source.calls_of(name):
+        raise MetricAbsent("no function that a loop calls defines it inside")
+    return outer[0], outer[1].line, outer[1]
+
+
+def _compiling(question: Question) -> tuple[str, int, Signature]:
+    """(file, line that compiles, the program's function around it)."""
+    source = _source(question)
+    for file, line in _compile_lines(question):
+        found = source.function_at(file, line)
+        if found is not None and not found.decorators:
+            return file, line, found
+    raise MetricAbsent("no function of the program's source is known to call it")
