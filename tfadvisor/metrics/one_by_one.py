@@ -99,10 +99,26 @@ def ops_one_by_one(question: Question) -> float:
     """Number of ops per step that the driving thread dispatches on their own:
     TensorFlow's eager ops, and JAX's programs of one or two ops.
     """
+    return sum(_ops(question).values()) / counted_steps(_dispatching(question))
+
+
+@metric(unit=Unit.COUNT, better=Better.LESS)
+def compiled_calls_per_step(question: Question) -> float:
+    """Number of calls of compiled functions per step: what the driving thread
+    dispatches, less the ops that it dispatches on their own.
+    """
+    hosts = _dispatching(question)
+    calls = sum(host.evidence.calls.dispatches for host in hosts)
+    return (calls - sum(_ops(question).values())) / counted_steps(hosts)
+
+
+def _dispatching(question: Question) -> list[HostSummary]:
+    """The counted hosts that dispatch anything by name. Raises MetricAbsent."""
     hosts = counted_hosts(question.run)
-    if not any(host.evidence.calls.by_name for host in hosts):
+    found = [host for host in hosts if host.evidence.calls.by_name]
+    if not found:
         raise MetricAbsent("no thread of this trace dispatches programs or ops by name")
-    return sum(_ops(question).values()) / counted_steps(hosts)
+    return found
 
 
 @fact

@@ -52,6 +52,7 @@ def test_small_programs_beside_a_compiled_step_are_ops_one_by_one() -> None:
 
     assert metrics.value("ops_one_by_one") == 10
     assert metrics.value("dispatches_per_step") == 11
+    assert metrics.value("compiled_calls_per_step") == 1
     assert metrics.fact("one_by_one_ops") == "multiply"
     assert metrics.fact("compiled_step") == "train_step"
 
