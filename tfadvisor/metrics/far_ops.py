@@ -1,10 +1,11 @@
-"""The op that takes much of the step and is far from both limits of its device,
-whatever it does.
+"""The ops of one line that take much of the step and are far from both limits of their
+device, whatever they do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from tfadvisor.timeline import InProgram
 
 _LARGE = 0.1
-"""An op that takes a smaller share of the step is not worth a word; TensorFlow's guide
+"""A line that takes a smaller share of the step is not worth a word; TensorFlow's guide
 says so of gaps."""
 _FAR = 0.1
 """Of what the device can do. Kernels of libraries reach half of it and more, generated
@@ -46,31 +47,51 @@ class FarOp(msgspec.Struct, frozen=True):
     rates: Rates
 
     @property
-    def seconds(self) -> float:
-        """Of one execution, a mean."""
-        return self.op.total_ps / PS_PER_S / max(self.op.count, 1)
+    def line(self) -> Hashable:
+        """Common to ops that one sentence is about: those of a line of the program; of
+        scatters those of as many values into as many places.
+        """
+        if not self.known.file:
+            return _name_of(self.op)
+        return self.known.file, self.known.line, self.known.scattered
 
 
 @once
-def _far(question: Question) -> list[FarOp]:
-    """The largest first. Raises MetricAbsent where limits are not known."""
+def _far(question: Question) -> list[list[FarOp]]:
+    """By line, the one that takes most and its largest op first. Raises MetricAbsent
+    where limits are not known.
+    """
+    lines: dict[Hashable, list[FarOp]] = {}
+    for far in sorted(_far_ops(question), key=lambda far: -far.fraction):
+        lines.setdefault(far.line, []).append(far)
+    large = [line for line in lines.values() if _fraction(line) >= _LARGE]
+    return sorted(large, key=_fraction, reverse=True)
+
+
+def _fraction(line: list[FarOp]) -> float:
+    return math.fsum(far.fraction for far in line)
+
+
+def _far_ops(question: Question) -> Iterator[FarOp]:
     named = {_name(limited): limited for limited in bounded_ops(question.run).ops}
     told = {
         (elsewhere.op, elsewhere.kernel, elsewhere.module)
         for elsewhere in _told_elsewhere(question)
     }
-    found: list[FarOp] = []
     for host in counted_hosts(question.run):
         if host.program is None:
             continue
         rates = rates_of(question.run, host)
         for op in host.program.hot_ops.ops:
-            bounded = named.pop((op.op or op.kernel, op.module), None)
+            bounded = named.pop(_name_of(op), None)
             if bounded is None or (op.op, op.kernel, op.module) in told:
                 continue
             if _is_far(bounded, op) and op.known is not None:
-                found.append(FarOp(op, op.known, bounded.fraction, rates))
-    return sorted(found, key=lambda far: -far.fraction)
+                yield FarOp(op, op.known, bounded.fraction, rates)
+
+
+def _name_of(op: HotOp) -> tuple[str, str]:
+    return op.name(), op.module
 
 
 def _name(bounded: BoundedOp) -> tuple[str, str]:
@@ -81,8 +102,7 @@ def _name(bounded: BoundedOp) -> tuple[str, str]:
 def _is_far(bounded: BoundedOp, op: HotOp) -> bool:
     if bounded.bound is None or bounded.bound.least >= _FAR:
         return False
-    is_tiny = op.total_ps < TINY_PS * op.count
-    return bounded.fraction >= _LARGE and not is_tiny
+    return op.total_ps >= TINY_PS * op.count
 
 
 def _told_elsewhere(question: Question) -> Iterable[HotOp]:
@@ -112,10 +132,12 @@ def _leaves_units_idle(op: HotOp, rates: Rates) -> bool:
     return kind.is_matrix and kind.tensor_cores is False and not is_wide
 
 
-def _first(question: Question) -> FarOp:
+def _line(question: Question) -> list[FarOp]:
     found = _far(question)
     if not found:
-        raise MetricAbsent("no large op is far from both limits of its device")
+        raise MetricAbsent(
+            "no line with large ops is far from both limits of its device"
+        )
     return found[0]
 
 
@@ -124,29 +146,41 @@ def _first(question: Question) -> FarOp:
     better=Better.LESS,
 )
 def far_op_fraction(question: Question) -> float:
-    """Share of step time in the largest op that reaches less than a tenth of both its
-    device's memory bandwidth and its peak, by the bytes and operations that the trace's
-    HLO tells. Ops below a tenth of the step, or shorter than 20 µs, do not count, nor
-    those that other metrics single out: products in plain loops, on odd sides or beside
-    idle Tensor Cores, layout conversions, cumulative sums, unrolled loops.
+    """Share of step time in ops that reach less than a tenth of both their device's
+    memory bandwidth and its peak, by the bytes and operations that the trace's HLO
+    tells: those of the program's line that takes most in them. Lines below a tenth of
+    the step do not count, nor ops shorter than 20 µs, nor those that other metrics
+    single out: products in plain loops, on odd sides or beside idle Tensor Cores,
+    layout conversions, cumulative sums, unrolled loops.
     """
-    found = _far(question)
-    return found[0].fraction if found else 0.0
+    return max(map(_fraction, _far(question)), default=0.0)
 
 
 @fact
 def far_op(question: Question) -> str:
-    """The op of far_op_fraction with its line where the HLO tells it:
+    """The largest op of far_op_fraction with its line where the HLO tells it:
     `input_scatter_fusion (train.py:42)`.
     """
-    op = _first(question).op
+    op = _line(question)[0].op
     return op.place() or short_kernel(op.name())
 
 
 @fact
+def far_ops(question: Question) -> str:
+    """All ops of far_op_fraction: that one where it is alone, else `4 ops of
+    train.py:42, the largest wrapped_convolution`.
+    """
+    first, *others = _line(question)
+    if not others:
+        return far_op(question)
+    where = f"{first.known.file}:{first.known.line}"
+    return f"{1 + len(others)} ops of {where}, the largest {first.op.name()}"
+
+
+@fact
 def far_op_does(question: Question) -> str:
-    """What it computes: `scatter-add of 400,000 values into f32[24]`."""
-    does = _first(question).known.does
+    """What the largest computes: `scatter-add of 400,000 values into f32[24]`."""
+    does = _line(question)[0].known.does
     if not does:
         raise MetricAbsent("the trace holds no HLO of this op")
     return does
@@ -154,8 +188,8 @@ def far_op_does(question: Question) -> str:
 
 @fact
 def far_op_path(question: Question) -> str:
-    """The framework's path to it: `jit(step)/segment_sum/scatter-add`."""
-    path = _first(question).known.op_name
+    """The framework's path to the largest: `jit(step)/segment_sum/scatter-add`."""
+    path = _line(question)[0].known.op_name
     if not path:
         raise MetricAbsent("the trace's HLO does not name the path to this op")
     return path
@@ -163,18 +197,21 @@ def far_op_path(question: Question) -> str:
 
 @fact
 def far_op_speed(question: Question) -> str:
-    """How fast it is, beside what its device can do: `3.60 MB/s of 300 GB/s`, with its
-    operations where it does any.
+    """How fast they are together, beside what their device can do: `3.60 MB/s of 300
+    GB/s`, with their operations where they do any.
     """
-    far = _first(question)
-    moved = rate(far.known.cost.bytes / far.seconds, "B")
-    words = f"{moved} of {rate(far.rates.peaks.bytes_per_s or 0.0, 'B')}"
-    least = far.rates.arithmetic_s(far.op)
+    line = _line(question)
+    seconds = sum(far.op.total_ps for far in line) / PS_PER_S
+    bytes_moved = sum(far.known.cost.bytes * far.op.count for far in line)
+    bandwidth = line[0].rates.peaks.bytes_per_s or 0.0
+    words = f"{rate(bytes_moved / seconds, 'B')} of {rate(bandwidth, 'B')}"
+    least = math.fsum(far.rates.arithmetic_s(far.op) * far.op.count for far in line)
     if not least:
         return words
-    done = far.known.cost.flops / far.seconds
-    peak = far.known.cost.flops / least
-    return f"{words} and {rate(done, 'FLOP')} of {rate(peak, 'FLOP')}"
+    flops = sum(far.known.cost.flops * far.op.count for far in line)
+    return (
+        f"{words} and {rate(flops / seconds, 'FLOP')} of {rate(flops / least, 'FLOP')}"
+    )
 
 
 @metric(
@@ -182,12 +219,12 @@ def far_op_speed(question: Question) -> str:
     better=Better.NEITHER,
 )
 def far_op_values_per_place(question: Question) -> float:
-    """Of a scatter that is the op of far_op_fraction, how many values it puts for each
-    place that it has: many meet in one place, and wait for each other there. 0 where
-    that op is no scatter, or there is none.
+    """Of scatters that are the ops of far_op_fraction, how many values they put for
+    each place that they have: many meet in one place, and wait for each other there. 0
+    where those ops are no scatters, or there are none.
     """
     found = _far(question)
-    if not found or found[0].known.scattered is None:
+    if not found or found[0][0].known.scattered is None:
         return 0.0
-    values, places = found[0].known.scattered
+    values, places = found[0][0].known.scattered
     return values / places
