@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, get_args
 
@@ -89,7 +89,7 @@ def _describe(record: type[msgspec.Struct], records: dict[str, Any]) -> None:
     """Each record by its docstring, each field by the one below it, where it
     has one.
     """
-    for one in _held(record):
+    for one in _held(record, []):
         described = records[one.__name__]
         described["description"] = flowing(inspect.getdoc(one) or "")
         for field, words in _docstrings(one):
@@ -101,21 +101,30 @@ def flowing(text: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
-def _held(kind: Any) -> Iterator[type[msgspec.Struct]]:
-    """A record and all that it holds; one that several hold comes several times."""
+def _held(
+    kind: Any, known: list[type[msgspec.Struct]]
+) -> Sequence[type[msgspec.Struct]]:
+    """The known records, with this one and all that it holds."""
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        yield kind
+        if kind in known:
+            return known
+        known.append(kind)
         for field in msgspec.structs.fields(kind):
-            yield from _held(field.type)
+            _held(field.type, known)
     for part in get_args(kind):
-        yield from _held(part)
+        _held(part, known)
+    return known
 
 
 def _docstrings(record: type[msgspec.Struct]) -> Iterator[tuple[str, str]]:
-    """The fields that have a docstring, by their names in JSON."""
+    """The fields that have a docstring, by their names in JSON; those of the record
+    that it is a kind of, too.
+    """
     in_json = dict(
         zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True)
     )
+    if record.__base__ is not msgspec.Struct:
+        yield from _docstrings(record.__base__)  # type: ignore[arg-type]
     body = ast.parse(inspect.getsource(record)).body[0].body  # type: ignore[attr-defined]
     for field, words in pairwise(body):
         if (

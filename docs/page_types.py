@@ -182,6 +182,7 @@ def _describe(record: type, known: dict[str, str]) -> None:
     """
     if record.__name__ in known:
         return
+    known[record.__name__] = ""  # which may hold itself
     fields = typing.get_type_hints(record)
     fields.update(_WRITTEN_OTHERWISE.get(record, {}))
     lines = [
@@ -195,6 +196,7 @@ def _describe(record: type, known: dict[str, str]) -> None:
         .replace("\n * \n", "\n *\n")
     )
     about = f"/**\n * {about}\n */" if "\n" in about else f"/** {about} */"
+    del known[record.__name__]
     known[record.__name__] = (
         f"{about}\nexport interface {record.__name__} {{\n" + "\n".join(lines) + "\n}\n"
     )

@@ -49,7 +49,6 @@ from tfadvisor.trace.counters import read_counters
 from tfadvisor.trace.noted_sources import SOURCES_ENDING, noted_sources
 from tfadvisor.trace.remote_path import RemotePath
 from tfadvisor.trace.samples import Samples, read_samples
-from tfadvisor.units import duration
 
 if TYPE_CHECKING:
     from tfadvisor.causes import ProgramSource, RunAccount
@@ -404,7 +403,7 @@ def _report(
         evidence,
         window.source,
     )
-    notes = (*beside.notes, *_other_steps(report), *unread)
+    notes = (*beside.notes, *unread)
     return replace(report, capture=(*notes, *report.capture))
 
 
@@ -426,25 +425,6 @@ def _account(
         return with_lines(account, source), ""
     except NoAccount as error:
         return None, str(error)
-
-
-_ALIKE = 0.2
-"""Steps inside and outside of the window that differ by more are not the same."""
-
-
-def _other_steps(report: Report) -> tuple[CaptureNote, ...]:
-    """Which step is which, where those of the window are not like those around it."""
-    account, times = report.run_account, report.steps.time_ms
-    if account is None or account.step_ms is None or times is None:
-        return ()
-    if abs(account.step_ms / times.median - 1) <= _ALIKE:
-        return ()
-    text = (
-        f"A step takes {duration(times.median)} in the recorded window, and "
-        f"{duration(account.step_ms)} while nothing is recorded: shares and findings "
-        "about the step are of the former, where the run goes is of the latter."
-    )
-    return (CaptureNote("other-steps", text, "", ""),)
 
 
 def _samples_beside(run: Run) -> Samples | None:

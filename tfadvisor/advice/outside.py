@@ -105,31 +105,13 @@ def _predicted_in_steps(account: RunAccount) -> list[Outside]:
     callback after each batch or some.
     """
     statements = account.parts[0].statements if account.parts else ()
-    if all(share.kind == PREDICTS for share in statements):
+    if all(part.kind == PREDICTS for part in statements):
         return []
     return [
-        Outside(
-            share=share.fraction,
-            title=f"{percent(share.fraction)} of the run is {part_words(share)}",
-            how=f"{duration(1000 * share.seconds)} of the "
-            f"{duration(1000 * account.seconds)} since the {account.since}, by samples "
-            "of the main thread, within the training loop.",
-            seen=f"{share.seen:,} of {account.samples:,} samples",
-            category="host",
-            places=_locations(share),
-            proof="shown",
-            fix=_PREDICT_AT_ONCE,
-            in_steps=True,
-        )
-        for share in statements
-        if share.kind == PREDICTS and share.fraction >= _WORTH_A_FINDING
+        _by_samples(part, account, " within the training loop")
+        for part in statements
+        if part.kind == PREDICTS and part.fraction >= _WORTH_A_FINDING
     ]
-
-
-def _locations(part: RunPart | RunShare) -> tuple[Location, ...]:
-    return tuple(
-        Location(place.file, place.line, place.function) for place in part.places
-    )
 
 
 def _is_known(part: RunPart) -> bool:
@@ -145,7 +127,7 @@ def _is_known(part: RunPart) -> bool:
     return part.kind != "other" or (bool(lines) and part.what not in lines)
 
 
-def part_words(part: RunPart | RunShare) -> str:
+def part_words(part: RunShare) -> str:
     """`evaluate (train.py:84)`; a part that is named by its line is not named twice."""
     what = f"the {part.what}" if part.what.endswith(" of each epoch") else part.what
     if not part.places:
@@ -154,7 +136,8 @@ def part_words(part: RunPart | RunShare) -> str:
     return what if place in what else f"{what} ({place})"
 
 
-def _by_samples(part: RunPart, account: RunAccount) -> Outside:
+def _by_samples(part: RunPart, account: RunAccount, within: str = "") -> Outside:
+    """within: where in the steps it is, "" for outside of them."""
     took, whole = (duration(1000 * span.seconds) for span in (part, account))
     times = ""
     if part.turns == 1:
@@ -165,13 +148,16 @@ def _by_samples(part: RunPart, account: RunAccount) -> Outside:
     return Outside(
         share=part.fraction,
         title=f"{percent(part.fraction)} of the run is {part_words(part)}",
-        how=f"{took} of the {whole} since the {account.since}{times}, by samples of "
-        "the main thread.",
+        how=f"{took} of the {whole} since the {account.since}{times}{within}, by "
+        "samples of the main thread.",
         seen=f"{part.seen:,} of {account.samples:,} samples",
         category=_CATEGORIES.get(part.kind, "host"),
-        places=_locations(part),
+        places=tuple(
+            Location(place.file, place.line, place.function) for place in part.places
+        ),
         proof="shown",
         fix=_fix(part),
+        in_steps=bool(within),
     )
 
 
@@ -245,7 +231,7 @@ _SOMETIMES = ("evaluation", "saving", "logging")
 
 def _fix(part: RunPart) -> Fix | None:
     """Of what comes again; for what came once there is nothing to do less often."""
-    return None if part.turns is None or part.turns <= 1 else _fix_of_turns(part)
+    return None if part.turns == 1 else _fix_of_turns(part)
 
 
 def _fix_of_turns(part: RunPart) -> Fix | None:

@@ -32,25 +32,8 @@ class RunShare(msgspec.Struct, frozen=True):
     """What a part of the run consists of."""
 
     what: str
-    """What a library does there, else the line that is under way."""
-    kind: str
-    """As of a part."""
-    fraction: float
-    """Of the account's time, 0..1."""
-    seconds: float
-    """The same in seconds."""
-    seen: int
-    """Samples that lie in it."""
-    places: tuple[RunPlace, ...] = ()
-    """Where in the program."""
-
-
-class RunPart(msgspec.Struct, frozen=True):
-    """A part of the run."""
-
-    what: str
-    """`steps`, `evaluation`, `first batch of each epoch`, else the name of the
-    program's function.
+    """What a library does there, else the line that is under way; of a part `steps`,
+    `evaluation`, `first batch of each epoch`, else the name of the program's function.
     """
     kind: str
     """steps, input, compile, evaluation, prediction, saving, logging, epoch (what the
@@ -67,13 +50,18 @@ class RunPart(msgspec.Struct, frozen=True):
     """The statements of the program that it is under, most time first; at most
     three.
     """
+
+
+class RunPart(RunShare, frozen=True):
+    """A part of the run, or of its steps a statement."""
+
     turns: int | None = None
     """How often it came; None where it comes more often than samples tell."""
     parts: tuple[RunShare, ...] = ()
     """What it consists of, the largest first; they add up to it."""
     op_by_op: float = 0.0
     """Of the account's time, 0..1: where Python runs ops one by one in it."""
-    statements: tuple[RunShare, ...] = ()
+    statements: tuple[RunPart, ...] = ()
     """Of the steps: those of the program's loop that make a step, the largest first; of
     the loop of a library the program's lines that it calls.
     """

@@ -472,7 +472,7 @@ def with_each_round(
     counted = is_known[level.statement] > 0
     stack = level.sampled.stack
     in_c = stacks.frame[stack, level.depth + 1] == NOBODY
-    dispatches = in_c | stacks.op_by_op()[stack]
+    dispatches = in_c | stacks.op_by_op[stack]
     us = level.sampled.us
     apart = level.is_apart.copy()
     for key in distinct(level.statement[counted & apart]).tolist():

@@ -78,6 +78,8 @@ _BETWEEN_TURNS_US = 50_000
 _FIRST_STEP = "first step of each epoch"
 _ONLY_CALLS = tuple(map(WORKS.index, (Work.EPOCH, Work.PREDICTION)))
 """Work of which the lines of the program that ask for it say more."""
+_BUILDS = Work.NEW_INPUT, Work.BUILDING, Work.COMPILE
+"""Work by which predict makes a pipeline."""
 _NEAR = 3
 """Runs of samples between what begins an epoch and its first batch."""
 _WORDS = {
@@ -133,7 +135,7 @@ def account_of(
     time = _RunTime(stacks, told, level, pace, int(told.us.sum()))
     steps, apart = time.in_the_level()
     parts = time.parts(steps, apart)
-    ops = steps.only(stacks.op_by_op()[steps.stack])
+    ops = steps.only(stacks.op_by_op[steps.stack])
     compiling = told.only(stacks.does(Work.COMPILE)[told.stack])
     return RunAccount(
         seconds=time.total / 1e6,
@@ -316,7 +318,7 @@ class _RunTime(msgspec.Struct, frozen=True):
             statements=self._statements(sampled, depth),
         )
 
-    def _statements(self, sampled: Sampled, depth: int) -> tuple[RunShare, ...]:
+    def _statements(self, sampled: Sampled, depth: int) -> tuple[RunPart, ...]:
         """Of the loop whose turns the runs are; where one of them takes nearly all,
         those of the program's function that it calls. Of a library's loop those of the
         program that it calls.
@@ -331,23 +333,27 @@ class _RunTime(msgspec.Struct, frozen=True):
             inside = self._own_call(sampled.only(statement == us.argmax()), depth)
             if inside is not None:
                 return self._statements(*inside)
-        found = []
-        for key in distinct(statement).tolist():
-            mine = sampled.only(statement == key)
-            kind, what = self.name(mine, depth)
-            found.append(self._share(mine, kind, what, self.places(mine, depth)))
-        return tuple(sorted(found, key=lambda share: -share.fraction))
+        return self._by_line(sampled, statement, depth)
 
-    def _called_back(self, sampled: Sampled, depth: int) -> tuple[RunShare, ...]:
+    def _called_back(self, sampled: Sampled, depth: int) -> tuple[RunPart, ...]:
         """The program's innermost lines that a library's loop comes to."""
         lines = innermost_own(self.stacks, sampled, depth)
+        called = lines != NOBODY
+        return self._by_line(sampled.only(called), lines[called], depth)
+
+    def _by_line(
+        self, sampled: Sampled, lines: Int64Array, depth: int
+    ) -> tuple[RunPart, ...]:
+        """One part for each line, the largest first. lines: of each run, the number of
+        its frame.
+        """
         found = []
-        for key in distinct(lines[lines != NOBODY]).tolist():
+        for key in distinct(lines).tolist():
             mine = sampled.only(lines == key)
-            kind, what = self.name(mine, depth)
+            whole = self._made(mine, depth, *self.name(mine, depth))
             place = place_of_frame(self.stacks.frames[key])
-            found.append(self._share(mine, kind, what, (place,)))
-        return tuple(sorted(found, key=lambda share: -share.fraction))
+            found.append(replace(whole, turns=None, places=(place,)))
+        return tuple(sorted(found, key=lambda part: -part.fraction))
 
     def _own_call(self, sampled: Sampled, depth: int) -> tuple[Sampled, int] | None:
         """The runs in the one function of the program that nearly all of them call
@@ -399,7 +405,7 @@ class _RunTime(msgspec.Struct, frozen=True):
 
     def _made(self, sampled: Sampled, depth: int, kind: str, what: str) -> RunPart:
         share = self._share(sampled, kind, what, self.places(sampled, depth))
-        alone = self.stacks.op_by_op()[sampled.stack]
+        alone = self.stacks.op_by_op[sampled.stack]
         return RunPart(
             share.what,
             share.kind,
@@ -532,9 +538,9 @@ class _RunTime(msgspec.Struct, frozen=True):
         """Where a library only calls what the program asks for: what that does."""
         does = {
             work: self.stacks.does(work)[sampled.stack]
-            for work in (Work.PREDICTION, Work.NEW_INPUT, Work.COMPILE)
+            for work in (*_BUILDS, Work.PREDICTION)
         }
-        builds = does[Work.NEW_INPUT] | does[Work.COMPILE]
+        builds = np.logical_or.reduce([does[work] for work in _BUILDS])
         further = np.where(does[Work.COMPILE], WORKS.index(Work.COMPILE), -1)
         further[does[Work.PREDICTION]] = -1
         further[does[Work.PREDICTION] & builds] = WORKS.index(Work.BUILDING)
@@ -582,7 +588,7 @@ def turns_of(sampled: Sampled) -> int:
     return int(apart.sum()) + 1
 
 
-_AnyShare = TypeVar("_AnyShare", RunShare, RunPart)
+_AnyShare = TypeVar("_AnyShare", bound=RunShare)
 
 
 def _together(parts: Iterable[_AnyShare]) -> list[_AnyShare]:

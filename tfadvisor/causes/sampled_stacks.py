@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -51,7 +52,7 @@ class Frame(msgspec.Struct, frozen=True):
     """Whether Python runs an op in it, or traces one."""
 
 
-class Stacks(msgspec.Struct, frozen=True):
+class Stacks(msgspec.Struct, frozen=True, dict=True):
     """The stacks of a program as tables. Shapes (stacks, deepest): outermost first,
     NOBODY beyond the innermost.
     """
@@ -74,12 +75,29 @@ class Stacks(msgspec.Struct, frozen=True):
         """
         return np.array([*values, 0])
 
-    def does(self, work: Work) -> npt.NDArray[np.bool_]:
-        """Of each stack whether any function in it is known to do this work."""
-        is_it = self.of_frames(frame.work is work for frame in self.frames) > 0
-        return np.asarray(is_it[self.frame].any(axis=1))
+    @cached_property
+    def _work(self) -> Int64Array:
+        """Of each frame, and of NOBODY, the number of its work; -1 for none."""
+        works = (
+            -1 if call.work is None else WORKS.index(call.work) for call in self.frames
+        )
+        return np.array([*works, -1])
 
-    def op_by_op(self) -> npt.NDArray[np.bool_]:
+    @cached_property
+    def _done(self) -> BoolArray:
+        """Of each stack the work that any function in it is known to do. Shape (stacks,
+        works and none).
+        """
+        done = np.zeros((len(self.frame), len(WORKS) + 1), np.bool_)
+        done[np.arange(len(done))[:, None], self._work[self.frame]] = True
+        return done
+
+    def does(self, work: Work) -> BoolArray:
+        """Of each stack whether any function in it is known to do this work."""
+        return self._done[:, WORKS.index(work)]
+
+    @cached_property
+    def op_by_op(self) -> BoolArray:
         """Of each stack whether Python runs an op in it, and traces none."""
         is_it = self.of_frames(frame.runs_op for frame in self.frames) > 0
         runs = np.asarray(is_it[self.frame].any(axis=1))
@@ -90,11 +108,7 @@ class Stacks(msgspec.Struct, frozen=True):
         to do any: its number in WORKS, -1 for none. What is saved, logged or evaluated
         at an epoch's end is that. Shape (stacks,).
         """
-        works = self.of_frames(
-            0 if frame.work is None else WORKS.index(frame.work) + 1
-            for frame in self.frames
-        )
-        below = works[self.frame[:, depth + 1 :]] - 1
+        below = self._work[self.frame[:, depth + 1 :]]
         found = _outermost(below, below >= 0)
         within = _outermost(below, np.isin(below, _AT_ITS_END))
         is_known = (found == _EPOCH) & (within >= 0)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
-from tfadvisor.causes import WAITING, RunPart, RunPlace, RunShare
+from tfadvisor.advice.findings import CaptureNote
+from tfadvisor.causes import WAITING, RunAccount, RunPart, RunPlace, RunShare
 from tfadvisor.printable import cut, one_line
-from tfadvisor.report.model import Report
+from tfadvisor.report.model import Report, StepsInfo
 from tfadvisor.units import duration, percent
 
 RUN = "Where the run goes"
 _WORTH_A_WORD = 0.01
 """From this share of the run on a part is named in the line."""
-
-
+_OTHER_TIME, _OTHER_STEPS, _ANOTHER_STEP = 0.1, 0.2, 2.0
+"""Of a step of the window: what one that is not recorded differs by to be mentioned,
+and to be explained. From the factor on it is another step.
+"""
 _WORTH_A_LINE = 0.05
 """Of the steps."""
 _LONGEST_STATEMENT = 32
@@ -64,6 +69,40 @@ def before_words(report: Report) -> str:
         f"{part.what} {duration(1000 * part.seconds)}" for part in account.before.parts
     )
     return f"Before it {duration(1000 * account.before.seconds)}: {parts}"
+
+
+def unrecorded_words(report: Report) -> str:
+    """` (50 ms while nothing is recorded)`: how long a step is then, where that is
+    another time; "" where it is not, or not the same step.
+    """
+    times = _unlike(report.run_account, report.steps, _OTHER_TIME)
+    if times is None or max(times) >= _ANOTHER_STEP * min(times):
+        return ""
+    return f" ({duration(times[1])} while nothing is recorded)"
+
+
+def other_steps(account: RunAccount | None, steps: StepsInfo) -> Iterator[CaptureNote]:
+    """Which step is which, where those of the window are not like those around it."""
+    times = _unlike(account, steps, _OTHER_STEPS)
+    if times is not None:
+        text = (
+            f"A step takes {duration(times[0])} in the recorded window, and "
+            f"{duration(times[1])} while nothing is recorded: shares and findings "
+            "about the step are of the former, where the run goes is of the latter."
+        )
+        yield CaptureNote("other-steps", text, "", "")
+
+
+def _unlike(
+    account: RunAccount | None, steps: StepsInfo, least: float
+) -> tuple[float, float] | None:
+    """How long a step is in the window, and while nothing is recorded, ms, where they
+    differ by more than this share of the former.
+    """
+    if account is None or account.step_ms is None or steps.time_ms is None:
+        return None
+    recorded, alone = steps.time_ms.median, account.step_ms
+    return (recorded, alone) if abs(alone / recorded - 1) > least else None
 
 
 def unknown_words(report: Report) -> str:
@@ -153,7 +192,7 @@ def _named(part: RunPart) -> str:
     return one_line(part.what)
 
 
-def _row(depth: int, part: RunPart | RunShare) -> RunRow:
+def _row(depth: int, part: RunShare) -> RunRow:
     turns = f"seen {_times(part.seen)}"
     if isinstance(part, RunPart) and part.turns:
         each = duration(1000 * part.seconds / part.turns)

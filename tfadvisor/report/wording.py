@@ -19,6 +19,7 @@ from tfadvisor.advice.findings import (
 from tfadvisor.causes import OPS_ONE_BY_ONE, Done
 from tfadvisor.printable import cut, one_line
 from tfadvisor.report.model import ActivityTime, PlacedTime, Report, RunInfo, StepsInfo
+from tfadvisor.report.of_the_run import unrecorded_words
 from tfadvisor.report.source_lines import SourceLine, lines_at
 from tfadvisor.tallies import listed
 from tfadvisor.units import Unit, counted, duration, in_words, percent
@@ -60,26 +61,10 @@ def head_line(report: Report) -> str:
     else:
         number = counted(str(steps.count), "step", "steps")
         found = f"{number} of {duration(steps.time_ms.median)}"
-        found += _unrecorded(report) + _unlike_the_median(steps) + _in_no_step(report)
+        found += (
+            unrecorded_words(report) + _unlike_the_median(steps) + _in_no_step(report)
+        )
     return " · ".join((name, *others, found))
-
-
-_ALIKE, _SAME_STEP = 0.1, 2.0
-"""Shares of a step within which nothing is said, and within which it is the same
-step.
-"""
-
-
-def _unrecorded(report: Report) -> str:
-    """How long a step is while nothing is recorded, where that is another time."""
-    account, times = report.run_account, report.steps.time_ms
-    if account is None or account.step_ms is None or times is None:
-        return ""
-    ratio = times.median / account.step_ms
-    is_same = 1 / _SAME_STEP < ratio < _SAME_STEP
-    if not is_same or abs(ratio - 1) <= _ALIKE:
-        return ""
-    return f" ({duration(account.step_ms)} while nothing is recorded)"
 
 
 def _devices(report: Report) -> str:

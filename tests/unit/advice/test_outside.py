@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tfadvisor.advice.findings import Verdict
-from tfadvisor.advice.outside import of_the_run, outside_of
+from tfadvisor.advice.outside import Outside, of_the_run, outside_of
 from tfadvisor.causes.account import (
     BUILDING,
     EPOCH_BEGINS,
@@ -200,24 +200,42 @@ def test_a_plain_trace_keeps_its_verdict() -> None:
 def test_predict_within_the_training_loop_is_a_finding(
     kinds: tuple[str, str], titles: list[str]
 ) -> None:
+    found = within_steps(*kinds)
+
+    assert [part.title for part in found] == titles
+    for part in found:
+        assert part.fix is None
+        summary = part.finding(Severity.MEDIUM).summary
+        assert "20 s of the 100 s since the first step within the training" in summary
+        assert "no ordinary step" not in summary
+
+
+@pytest.mark.parametrize(("builds", "is_cured"), [(0.06, True), (0.059, False)])
+def test_predict_in_each_step_is_cured_where_samples_show_a_pipeline_being_built(
+    builds: float, is_cured: bool
+) -> None:
+    """0.06 is the 30% of its 0.2 that make it the cause."""
+    building = RunShare(BUILDING, "building", builds, 100 * builds, 30)
+    (found,) = within_steps("other", "prediction", inside=(building,))
+
+    assert (found.fix is not None) is is_cured
+    assert found.fix is None or "predict_on_batch" in found.fix.snippet
+
+
+def within_steps(*kinds: str, inside: tuple[RunShare, ...] = ()) -> tuple[Outside, ...]:
+    """Of statements of the steps on lines 70, 71, …, each 0.2 of the run."""
     statements = tuple(
-        RunShare(
+        RunPart(
             "predict" if kind == "prediction" else "main",
             kind,
             0.2,
             20.0,
             100,
             (RunPlace("train.py", 70 + number, "on_train_batch_end"),),
+            parts=inside,
         )
         for number, kind in enumerate(kinds)
     )
     whole = account()
     steps = replace(whole.parts[0], statements=statements)
-
-    found = outside_of(replace(whole, parts=(steps,)), None)
-
-    assert [part.title for part in found] == titles
-    for part in found:
-        assert part.fix is not None
-        assert "predict_on_batch" in part.fix.snippet
-        assert "no ordinary step" not in part.finding(Severity.MEDIUM).summary
+    return outside_of(replace(whole, parts=(steps,)), None)

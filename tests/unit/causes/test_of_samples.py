@@ -11,8 +11,10 @@ from msgspec.structs import replace
 from support.stacks import sampled
 
 from tfadvisor.causes import NoAccount, RunAccount, RunPart, account_of
-from tfadvisor.causes.account import EPOCH_BEGINS, FIRST_BATCH, WAITING
+from tfadvisor.causes.account import BUILDING, EPOCH_BEGINS, FIRST_BATCH, WAITING
 from tfadvisor.causes.loop_levels import Pace
+from tfadvisor.causes.sampled_stacks import stacks_of
+from tfadvisor.timeline.names.stack_frames import Work
 from tfadvisor.trace.samples import VERSION, Samples
 
 MAIN = "train.py:<module>:90 train.py:main"
@@ -600,3 +602,34 @@ def test_nearly_all_ops_in_one_function_of_the_program_are_in_it() -> None:
     assert account.ops_in is not None
     place = account.ops_in
     assert (place.file, place.line, place.function) == ("agent.py", 7, "act")
+
+
+def test_a_line_that_a_librarys_loop_calls_back_carries_what_is_inside_of_it() -> None:
+    """Of 10 samples a turn 3 build a pipeline for predict on line 70, of them 2 its
+    datasets; 1 runs it.
+    """
+    calls = "train.py:<module>:90 keras/backend/tensorflow/trainer.py:fit"
+    back = f"{calls}:401 keras/callbacks/callback_list.py:on_train_batch_end:98"
+    predict = "train.py:on_train_batch_end:70 keras/backend/trainer.py:predict"
+    turn = [
+        (f"{calls}:399 {RUNS}", 5),
+        (f"{back} {predict}:510 tensorflow/data/ops/map_op.py:_map_v2:57", 2),
+        (f"{back} {predict}:510 {BEGINS}", 1),
+        (f"{back} {predict}:530 {RUNS}", 1),
+        (f"{calls}:397 {ASKS}", 1),
+    ]
+    (found,) = account_of(sampled(40 * turn), 2 * STEP_MS).parts[0].statements
+
+    assert (found.kind, found.turns) == ("prediction", None)
+    assert [(inner.what, pytest.approx(inner.fraction)) for inner in found.parts] == [
+        (BUILDING, 0.3),
+        ("on_train_batch_end (train.py:70)", 0.1),
+    ]
+
+
+def test_what_stacks_do_is_worked_out_once() -> None:
+    stacks = stacks_of(sampled([(f"{MAIN}:42 {RUNS}", 1), (f"{MAIN}:41 {ASKS}", 1)]))
+
+    assert stacks.does(Work.INPUT).tolist() == [False, True]
+    assert stacks.does(Work.INPUT).base is stacks.does(Work.SAVING).base
+    assert stacks.op_by_op is stacks.op_by_op

@@ -14,7 +14,6 @@ from tfadvisor.causes.account import (
     RunAccount,
     RunPart,
     RunPlace,
-    RunShare,
 )
 from tfadvisor.report.model import Report
 from tfadvisor.report.of_the_run import (
@@ -29,14 +28,12 @@ from tfadvisor.units import duration
 
 def statement(
     line: int, fraction: float, what: str = "main", text: str = ""
-) -> RunShare:
+) -> RunPart:
     places = (RunPlace("train.py", line, "main", text),)
-    return RunShare(
-        what, "other", fraction, fraction * 10, int(fraction * 1000), places
-    )
+    return RunPart(what, "other", fraction, fraction * 10, int(fraction * 1000), places)
 
 
-def reported(*statements: RunShare, trace: str = "jax-healthy") -> Report:
+def reported(*statements: RunPart, trace: str = "jax-healthy") -> Report:
     """Of a run of 10 s, of which 0.9 is steps."""
     steps = RunPart(STEPS, STEPS, 0.9, 9.0, 900, (), None, statements=statements)
     before = BeforeSteps(0.0, ())

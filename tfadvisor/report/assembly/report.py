@@ -37,6 +37,7 @@ from tfadvisor.report.model import (
     StepTimes,
     Tool,
 )
+from tfadvisor.report.of_the_run import other_steps
 from tfadvisor.report.wording import OTHER
 from tfadvisor.timeline import StepKind
 from tfadvisor.timeline.attribution import NOT_RECORDED, QUEUED
@@ -71,10 +72,11 @@ def assemble(
     cause = cause_of(breakdown, metrics, _unseen(attributed))
     ranking = ranked(fired, metrics, calibration(), evidence, cause)
     files, about_files = _files(run, source)
+    steps = steps_info(run, told_hosts(run, metrics))
     return Report(
         tool=Tool("tfadvisor", VERSION),
         run=_run_info(run),
-        steps=steps_info(run, told_hosts(run, metrics)),
+        steps=steps,
         breakdown=breakdown,
         verdict=_verdict(cause, breakdown, metrics, ranking, run, attributed, evidence),
         metrics={
@@ -91,6 +93,7 @@ def assemble(
         findings=ranking.findings,
         not_applicable=ranking.not_applicable,
         capture=(
+            *other_steps(evidence.account, steps),
             *_about_the_capture(ranking.findings),
             *ranking.notes,
             *about_files,

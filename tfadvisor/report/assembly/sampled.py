@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.advice.evidence import Correction
 from tfadvisor.advice.findings import CaptureNote
-from tfadvisor.causes import STEPS, RunAccount, RunPlace, RunShare
+from tfadvisor.causes import STEPS, RunAccount, RunPart, RunPlace, RunShare
 from tfadvisor.report.model import ClassTime
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.names.frames import named_function
@@ -30,6 +30,7 @@ _SIGMAS = 3.0
 _LONGEST = 400
 """Characters of a line."""
 _ON_HOST = ("host", "input")
+_Share = TypeVar("_Share", bound=RunShare)
 Where = tuple[str, str]
 """A file's name, and a function of it, "" outside of all."""
 
@@ -72,19 +73,17 @@ def with_lines(account: RunAccount, source: ProgramSource | None) -> RunAccount:
             return place
         return replace(place, text=parsed.lines[place.line - 1].strip()[:_LONGEST])
 
-    def placed(share: RunShare) -> RunShare:
+    def placed(share: _Share) -> _Share:
         return replace(share, places=tuple(map(shown, share.places)))
 
-    parts = tuple(
-        replace(
-            part,
-            places=tuple(map(shown, part.places)),
+    def whole(part: RunPart) -> RunPart:
+        return replace(
+            placed(part),
             parts=tuple(map(placed, part.parts)),
-            statements=tuple(map(placed, part.statements)),
+            statements=tuple(map(whole, part.statements)),
         )
-        for part in account.parts
-    )
-    return replace(account, parts=parts)
+
+    return replace(account, parts=tuple(map(whole, account.parts)))
 
 
 def not_sampled(why: str = "") -> CaptureNote:

@@ -34,7 +34,7 @@ class Work(Enum):
     PREDICTION = "prediction"
     """Keras' predict: a pipeline of its own around the call of a model."""
     BUILDING = "building"
-    """What of it makes that pipeline. No function of a library does this alone."""
+    """It makes a dataset of tf.data, or what of predict makes its pipeline."""
 
 
 BESIDE_STEPS = frozenset({Work.EVALUATION, Work.SAVING, Work.EPOCH})
@@ -77,6 +77,11 @@ _WORKS = (
         Work.NEW_INPUT,
         r".*/(?:iterator_ops|dataset_ops|epoch_iterator|input_lib)\.py",
         r"__iter__|_create_iterator|_get_iterator|reset",
+    ),
+    (
+        Work.BUILDING,
+        r".*/data/ops/\w+_op\.py",
+        r"\w+",
     ),
     (
         Work.INPUT,

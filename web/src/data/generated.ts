@@ -336,7 +336,7 @@ export interface RunShare {
   places: RunPlace[];
 }
 
-/** A part of the run. */
+/** A part of the run, or of its steps a statement. */
 export interface RunPart {
   what: string;
   kind: string;
@@ -347,7 +347,7 @@ export interface RunPart {
   turns: number | null;
   parts: RunShare[];
   op_by_op: number;
-  statements: RunShare[];
+  statements: RunPart[];
 }
 
 /** What the program did before its first step. */

@@ -188,11 +188,13 @@ def test_statements_show_their_line_where_the_source_is_there(tmp_path: Path) ->
     (tmp_path / "train.py").write_text("\n" * 6 + "loss = step(batch)\n")
     account = steps_in(main=10)
     (steps,) = account.parts
-    statement = RunShare(
-        "main", "other", 1.0, 0.1, 10, (RunPlace("train.py", 7, "main"),)
+    here, lost = (RunPlace("train.py", line, "main") for line in (7, 8))
+    within = RunShare("main", "other", 1.0, 0.1, 10, (here,))
+    statements = (
+        RunPart("main", "other", 1.0, 0.1, 10, (here,), parts=(within,)),
+        RunPart("main", "other", 1.0, 0.1, 10, (lost,)),
     )
-    lost = RunShare("main", "other", 1.0, 0.1, 10, (RunPlace("train.py", 8, "main"),))
-    account = replace(account, parts=(replace(steps, statements=(statement, lost)),))
+    account = replace(account, parts=(replace(steps, statements=statements),))
 
     shown = with_lines(account, ProgramSource(tmp_path)).parts[0]
 
@@ -201,4 +203,5 @@ def test_statements_show_their_line_where_the_source_is_there(tmp_path: Path) ->
         "",
     ]
     assert shown.parts[0].places[0].text == "loss = step(batch)"
+    assert shown.statements[0].parts[0].places[0].text == "loss = step(batch)"
     assert with_lines(account, None) is account
