@@ -39,11 +39,15 @@ screens are frozen** in [answers](answers) and judged strictly ([judged.yaml](ju
 
 @dataclass(frozen=True)
 class Report:
-    """One thread: what is true of it, and how its first screen was judged."""
+    """One thread: what is true of it, and how its first screen was judged, if it was."""
 
     name: str
     truth: dict[str, Any]
     judged: dict[str, Any]
+
+    @property
+    def batch(self) -> int:
+        return int(self.truth.get("batch", 1))
 
 
 def main() -> None:
@@ -59,9 +63,10 @@ def main() -> None:
                 sys.stdout.write(f"{name}: {_by_patterns(truth, screen)}\n")
         return
     judged = _read("judged.yaml")
-    reports = [Report(name, truths[name], judged[name]) for name in truths]
-    text = HEAD + _sums(reports) + "\n" + _table(reports)
-    text += "\n" + (HERE / "missing.md").read_text("utf-8")
+    reports = [Report(name, truths[name], judged.get(name, {})) for name in truths]
+    numbers = sorted({report.batch for report in reports})
+    text = HEAD + "".join(_batch(number, reports) for number in numbers)
+    text += (HERE / "missing.md").read_text("utf-8")
     (HERE / "README.md").write_text(text, "utf-8")
 
 
@@ -76,6 +81,18 @@ def _by_patterns(truth: dict[str, Any], screen: Path) -> str:
         key: bool(re.search(truth[key], text)) for key in ("named", "cured", "wrong")
     }
     return ", ".join(key for key, was in found.items() if was) or "nothing"
+
+
+def _batch(number: int, reports: list[Report]) -> str:
+    ours = [report for report in reports if report.batch == number]
+    judged = [report for report in ours if report.judged]
+    waiting = ", ".join(f"`{report.name[:3]}`" for report in ours if not report.judged)
+    text = f"## Batch {number}\n\n"
+    if judged:
+        text += _sums(judged) + "\n" + _table(judged) + "\n"
+    if waiting:
+        text += f"Written down, not recorded yet: {waiting}.\n\n"
+    return text
 
 
 def _sums(reports: list[Report]) -> str:
