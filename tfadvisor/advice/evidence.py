@@ -10,7 +10,7 @@ import msgspec
 from tfadvisor.advice.findings import Location, Tried
 from tfadvisor.advice.measured import Measured
 from tfadvisor.advice.outside import Outside, outside_of
-from tfadvisor.causes import RunAccount
+from tfadvisor.causes import WAITING, RunAccount
 
 
 class Correction(msgspec.Struct, frozen=True):
@@ -56,8 +56,13 @@ class Evidence(msgspec.Struct, frozen=True):
 
     @property
     def steps_of_run(self) -> float:
-        """The share of the run that is steps; 1 for unknown."""
-        return 1.0 if self.account is None else self.account.steps
+        """The share of the run that is steps, with waiting for the devices, which may
+        be for them; 1 for unknown.
+        """
+        if self.account is None:
+            return 1.0
+        waits = (part for part in self.account.outside if part.what == WAITING)
+        return self.account.steps + sum(part.fraction for part in waits)
 
     @property
     def outside(self) -> tuple[Outside, ...]:

@@ -289,6 +289,10 @@ def of_the_run(
 def _steps_of_the_run(account: RunAccount) -> str:
     """In a sentence, with the two largest parts that are none."""
     parts = [part for part in account.outside if part.fraction >= _WORTH_A_FINDING]
-    named = [f"{percent(part.fraction)} is {part_words(part)}" for part in parts[:2]]
+    named = [
+        f"{percent(part.fraction)} is {part_words(part)}"
+        + (", perhaps for them" if part.what == WAITING else "")
+        for part in parts[:2]
+    ]
     steps = f"The steps are {percent(account.steps)} of the run"
     return "; ".join(filter(None, (steps, " and ".join(named)))) + ". "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from tfadvisor.advice.evidence import Evidence
 from tfadvisor.advice.findings import Verdict
 from tfadvisor.advice.outside import Outside, of_the_run, outside_of
 from tfadvisor.causes.account import (
@@ -97,6 +98,19 @@ def test_waiting_for_the_devices_is_no_finding() -> None:
 
     assert outside_of(run, None) == ()
     assert not judged(HEALTHY, run).healthy
+    assert judged(HEALTHY, run).summary.startswith(
+        "The steps are 50% of the run; 50% is waiting for the devices (train.py:46), "
+        "perhaps for them. "
+    )
+
+
+def test_findings_of_a_step_are_as_large_as_the_steps_with_what_waits_for_them() -> (
+    None
+):
+    """30% of steps, 50% that waits, 20% of evaluation."""
+    run = account(part("other", 0.5, WAITING), part("evaluation", 0.2))
+
+    assert Evidence(account=run).steps_of_run == pytest.approx(0.8)
 
 
 def test_a_line_of_the_loop_of_which_nothing_is_known_is_no_finding() -> None:

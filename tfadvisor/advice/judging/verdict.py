@@ -32,6 +32,10 @@ step does.
 """
 _IN_VAIN = 0.05
 """From this share of the step on, work that may be in vain leaves no run healthy."""
+_ASKED_OF = 0.3
+"""From this share of the step on, a question about it leaves no run healthy: whoever
+has the answer may save most of it.
+"""
 _STEPS_THAT_TELL = 5
 """Fewer steps are too few to say that nothing is worth a change."""
 _OF_HOST = ("input", "host", "launch", "compile")
@@ -82,6 +86,19 @@ def _by_trace(
             summary += distance.words if distance.is_far or healthy else ""
             summary += _doubt(findings, seen.largest)
     return Verdict(cause.bottleneck, cause.fraction, healthy, summary)
+
+
+def unless_asked(verdict: Verdict, findings: Sequence[Finding]) -> Verdict:
+    """A verdict rests on no question, and none is healthy over a large one."""
+    asked = max(
+        (finding.takes or 0.0 for finding in findings if finding.is_question),
+        default=0.0,
+    )
+    if not verdict.healthy or asked < _ASKED_OF:
+        return verdict
+    words = f"One question, below, is about {percent(asked)} of the step."
+    summary = f"{verdict.summary} {words}"
+    return Verdict(verdict.bottleneck, verdict.fraction, False, summary)
 
 
 def _by_experiment(verdict: Verdict, measured: Sequence[Finding]) -> Verdict:

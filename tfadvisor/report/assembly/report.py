@@ -13,7 +13,7 @@ from tfadvisor.advice.evidence import NOTHING_MORE, Evidence
 from tfadvisor.advice.findings import Broken, CaptureNote, Finding, Passed, Verdict
 from tfadvisor.advice.judging.cause import Cause, cause_of
 from tfadvisor.advice.judging.judge_rules import Fired
-from tfadvisor.advice.judging.verdict import Seen, verdict_of
+from tfadvisor.advice.judging.verdict import Seen, unless_asked, verdict_of
 from tfadvisor.advice.loading.catalogue import Catalogue
 from tfadvisor.advice.outside import of_the_run
 from tfadvisor.advice.ranking import Ranking, ranked
@@ -145,6 +145,7 @@ def _verdict(
     largest = _asked(findings) or _largest(run, breakdown["compute"])
     seen = Seen(_idle_in(attributed), largest)
     of_steps = verdict_of(cause, breakdown, metrics, in_steps, seen)
+    of_steps = unless_asked(of_steps, findings)
     return of_the_run(of_steps, evidence.account, evidence.outside)
 
 

@@ -62,7 +62,7 @@ WORLD: Mapping[str, tuple[Value, ...]] = {
     "pipeline_built": ("dataset", "iterator", None),
     "recompiled_function": ("train_step", "one_step_on_data", None),
     "recompiled_arguments": ("same", "rows", "lengths", "differ", None),
-    "recompiled_cause": ("function", "cache", "value", None),
+    "recompiled_cause": ("function", "cache", "value", "same", None),
     "python_tracer": ("on", "off"),
     "recorded_on": ("windows", "another"),
     "recording_obstacle": ("library", "privilege", "profiler", "unknown"),

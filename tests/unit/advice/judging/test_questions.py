@@ -11,7 +11,7 @@ import tfadvisor.metrics  # noqa: F401
 from tfadvisor.advice.findings import Finding, Saving, Verdict
 from tfadvisor.advice.judging.cause import cause_of
 from tfadvisor.advice.judging.judge_rules import run_rules
-from tfadvisor.advice.judging.verdict import Seen, verdict_of
+from tfadvisor.advice.judging.verdict import Seen, unless_asked, verdict_of
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.advice.loading.rule import Rule, SavingRule
 from tfadvisor.advice.ranking import Ranking, ranked
@@ -223,3 +223,35 @@ def test_a_cost_that_a_finding_is_worth_a_change_for_is_no_small_one(
     )
 
     assert words in verdict(shares, measured, one).summary
+
+
+@pytest.mark.parametrize(("takes", "healthy"), [(0.29, True), (0.3, False)])
+def test_no_run_is_healthy_over_a_question_about_much_of_the_step(
+    takes: float, healthy: bool
+) -> None:
+    """Whoever has the answer may save most of it."""
+    sound = Verdict("compute", 0.95, True, "The devices compute for 95%.")
+    asked = Finding(
+        rule_id="sorting",
+        category="compute",
+        severity=Severity.LOW,
+        title="Sorting takes much of the step",
+        summary="",
+        evidence=(),
+        saving=None,
+        fixes=(),
+        locations=(),
+        source=(),
+        caveat="",
+        proof="likely",
+        takes=takes,
+    )
+
+    found = unless_asked(sound, [asked])
+
+    assert found.healthy is healthy
+    if not healthy:
+        assert found.summary == (
+            "The devices compute for 95%. One question, below, is about 30% of the "
+            "step."
+        )
