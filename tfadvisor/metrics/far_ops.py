@@ -12,6 +12,7 @@ import msgspec
 
 from tfadvisor.metrics.kinds import OpKind, generic_products, kind_of
 from tfadvisor.metrics.limits import BoundedOp, bounded_ops
+from tfadvisor.metrics.needless import sorts_to
 from tfadvisor.metrics.precision import product_kind
 from tfadvisor.metrics.products import misaligned_products
 from tfadvisor.metrics.programs import unrolled_ops
@@ -193,6 +194,17 @@ def far_op_path(question: Question) -> str:
     if not path:
         raise MetricAbsent("the trace's HLO does not name the path to this op")
     return path
+
+
+@fact
+def far_op_sorts(question: Question) -> str:
+    """What it sorts for, where the largest is a sort: draw (a permutation, or rows
+    without replacement) or order.
+    """
+    known = _line(question)[0].known
+    if not known.does.startswith("sort"):
+        raise MetricAbsent("the largest of these ops sorts nothing")
+    return sorts_to(known.op_name)
 
 
 @fact

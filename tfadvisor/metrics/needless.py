@@ -197,6 +197,27 @@ def sorts(question: Question) -> tuple[ComputedOp, ...]:
     return tuple(part for part in parts if _bare_type(part.op_type) in _SORTS)
 
 
+_SHUFFLES = pattern(r"jit\((?:_shuffle|shuffle|permutation|choice|_choice)\)")
+"""Functions of jax.random in a path, which sort random keys."""
+
+
+@fact
+def sorted_for(question: Question) -> str:
+    """What the ops of sort_fraction that take most are for, by their paths in JAX's
+    HLO: draw (a permutation, or rows without replacement) or order.
+    """
+    known = known_where(question, lambda known: "sort" in known.op_name)
+    if not known:
+        raise MetricAbsent("the trace's HLO does not name the path to an op that sorts")
+    largest = max(known, key=lambda op: op.total_ps)
+    return sorts_to(largest.known.op_name if largest.known is not None else "")
+
+
+def sorts_to(path: str) -> str:
+    """What an op that sorts is for, by its path: draw or order."""
+    return "draw" if _SHUFFLES.search(path) else "order"
+
+
 # What every device of a run computes alike.
 
 
