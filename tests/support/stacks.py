@@ -35,22 +35,29 @@ def sampled(
     script: Iterable[tuple[str, int]],
     first_step: int = 0,
     recorded: Iterable[tuple[int, int]] = (),
+    beside: Iterable[tuple[str, int]] = (),
     **known: object,
 ) -> Samples:
     """script: calls, and for how many samples in a row. first_step: the number of the
     sample at which the steps begin. recorded: from which sample to which a profiler was
-    at work.
+    at work. beside: as script, of another thread.
     """
     began = 10**18
     numbers: dict[tuple[str, str, int], int] = {}
     stacks: dict[tuple[int, ...], int] = {}
     rows = []
-    at = 0
-    for calls, count in script:
-        frame = tuple(numbers.setdefault(call, len(numbers)) for call in frames(calls))
-        stack = stacks.setdefault(frame, len(stacks))
-        rows.append((at * EVERY_NS // 1000, 0, stack, count))
-        at += count
+    ends = []
+    for thread, calls_of_thread in enumerate((script, beside)):
+        at = 0
+        for calls, count in calls_of_thread:
+            calling = frames(calls)
+            frame = tuple(numbers.setdefault(call, len(numbers)) for call in calling)
+            stack = stacks.setdefault(frame, len(stacks))
+            rows.append((at * EVERY_NS // 1000, thread, stack, count))
+            at += count
+        ends.append(at)
+    at = max(ends)
+    rows.sort()
     windows = [(began + a * EVERY_NS, began + b * EVERY_NS) for a, b in recorded]
     return Samples(
         version=VERSION,
@@ -60,7 +67,7 @@ def sampled(
         first_step_ns=began + first_step * EVERY_NS,
         frames=list(numbers),
         stacks=[list(stack) for stack in stacks],
-        threads=[("MainThread", True, "1")],
+        threads=[("MainThread", True, "1"), ("", False, "1")],
         samples=rows,
         recorded_ns=windows,
         **known,  # type: ignore[arg-type]

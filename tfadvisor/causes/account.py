@@ -76,6 +76,29 @@ class BeforeSteps(msgspec.Struct, frozen=True):
     """Their fractions are of these seconds."""
 
 
+class PipelinePython(msgspec.Struct, frozen=True):
+    """Python that an input pipeline runs on other threads than the main one: a
+    generator, a py_function, a PyDataset of Keras.
+    """
+
+    seconds: float
+    """Of all such threads since the first step."""
+    lines: tuple[RunShare, ...]
+    """The program's innermost lines in it, most time first; their fractions are of
+    these seconds.
+    """
+    own: float
+    """The share of the program's own lines, 0..1; the rest is the framework's work
+    around each element.
+    """
+    library: str
+    """The installed package in which most of the first line's time lies: `h5py`; ""
+    for none.
+    """
+    adapter: str
+    """The file and function of Keras that asks a PyDataset; "" for none."""
+
+
 class RunAccount(msgspec.Struct, frozen=True):
     """All wall time of a program since its first step, by samples of its main thread
     while no profiler was at work.
@@ -109,6 +132,8 @@ class RunAccount(msgspec.Struct, frozen=True):
     """
     compiles_at: tuple[RunShare, ...] = ()
     """The program's innermost lines that compile, most time first."""
+    pipeline: PipelinePython | None = None
+    """What an input pipeline runs in Python on other threads; None for nothing."""
 
     @property
     def outside(self) -> tuple[RunPart, ...]:

@@ -42,6 +42,7 @@ from tfadvisor.causes.own_lines import (
     own_lines,
     place_of_frame,
 )
+from tfadvisor.causes.pipeline_python import pipeline_python
 from tfadvisor.causes.sampled_stacks import (
     NOBODY,
     WORKS,
@@ -149,6 +150,7 @@ def account_of(
         ops_at=own_lines(stacks, ops, int(steps.us.sum())),
         ops_in=own_function(stacks, ops, level.depth),
         compiles_at=own_lines(stacks, compiling, time.total),
+        pipeline=pipeline_python(stacks, samples, first_us),
     )
 
 

@@ -23,6 +23,7 @@ from tfadvisor.metrics import (
     optimizer,  # noqa: F401
     outside_steps,  # noqa: F401
     own_functions,  # noqa: F401
+    pipeline_threads,  # noqa: F401
     place_causes,  # noqa: F401
     precision,  # noqa: F401
     products,  # noqa: F401

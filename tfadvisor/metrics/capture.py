@@ -281,8 +281,11 @@ def entry(question: Question) -> str:
 @fact
 def py_dataset_sign(question: Question) -> str:
     """The name in the trace that proves that Keras takes its batches from a PyDataset,
-    or a Sequence in Keras 2: `py_dataset_adapter.py:241 get`.
+    or a Sequence in Keras 2: `py_dataset_adapter.py:241 get`; or in samples of the run.
     """
+    account = question.settings.account
+    if account is not None and account.pipeline and account.pipeline.adapter:
+        return account.pipeline.adapter
     names = (host.evidence.libraries.py_dataset for host in question.run.hosts)
     return _first(names, "no name in the trace is of a PyDataset or Sequence of Keras")
 

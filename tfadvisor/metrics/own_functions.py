@@ -20,6 +20,8 @@ from tfadvisor.vocabulary import TimeClass
 if TYPE_CHECKING:
     from tfadvisor.causes import ProgramSource, RunPlace, Signature
 
+PREDICTION = "prediction"
+"""As of a part of the run."""
 KERAS_STEPS = frozenset(
     "one_step_on_data one_step_on_iterator multi_step_on_iterator "
     "one_step_on_data_distributed train_function predict_function test_function".split()
@@ -90,6 +92,22 @@ def eager_head(question: Question) -> str:
     """How the source begins it: `def act(params, observation):`."""
     eager_function(question)
     return _eager(question).head
+
+
+# Predictions.
+
+
+@fact
+def predict_place(question: Question) -> str:
+    """The program's line that takes most of the steps in calls of Keras' predict:
+    `detect (train.py:28)`. By samples of the run.
+    """
+    account = question.settings.account
+    statements = () if account is None else account.parts[0].statements
+    for share in statements:
+        if share.kind == PREDICTION and share.places:
+            return _words(share.places[0])
+    raise MetricAbsent("no samples show the steps of the program in Keras' predict")
 
 
 # What is compiled again.

@@ -357,6 +357,18 @@ export interface BeforeSteps {
 }
 
 /**
+ * Python that an input pipeline runs on other threads than the main one: a
+ * generator, a py_function, a PyDataset of Keras.
+ */
+export interface PipelinePython {
+  seconds: number;
+  lines: RunShare[];
+  own: number;
+  library: string;
+  adapter: string;
+}
+
+/**
  * All wall time of a program since its first step, by samples of its main thread
  * while no profiler was at work.
  */
@@ -372,6 +384,7 @@ export interface RunAccount {
   ops_at: RunShare[];
   ops_in: RunPlace | null;
   compiles_at: RunShare[];
+  pipeline: PipelinePython | null;
 }
 
 /**

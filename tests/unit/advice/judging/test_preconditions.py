@@ -62,6 +62,8 @@ WORLD: Mapping[str, tuple[Value, ...]] = {
     "pipeline_built": ("dataset", "iterator", None),
     "recompiled_function": ("train_step", "one_step_on_data", None),
     "recompiled_arguments": ("same", "rows", "lengths", "differ", None),
+    "far_op_sorts": ("draw", "order", None),
+    "sorted_for": ("draw", "order", None),
     "recompiled_cause": ("function", "cache", "value", "same", None),
     "python_tracer": ("on", "off"),
     "recorded_on": ("windows", "another"),

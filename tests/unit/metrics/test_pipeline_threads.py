@@ -1,0 +1,58 @@
+"""Facts about the threads of an input pipeline."""
+
+from __future__ import annotations
+
+import pytest
+from support.stacks import sampled
+from support.trace_builder import trace
+
+from tfadvisor.causes import account_of
+from tfadvisor.metrics.registry import Metrics, Settings
+
+TURN = [("train.py:<module>:90 train.py:main:42", 3), ("train.py:<module>:91", 2)]
+SCRIPT = "tensorflow/ops/script_ops.py:__call__:269"
+KERAS = "keras/trainers/data_adapters/py_dataset_adapter.py:_finite_generator:264"
+LOAD = "data.py:load:25"
+H5PY = "/venv/lib/python3.11/site-packages/h5py/_hl/dataset.py:__getitem__:820"
+NEST = "tensorflow/data/util/nest.py:flatten:237"
+
+
+def measured(*beside: tuple[str, int]) -> Metrics:
+    account = account_of(sampled(40 * TURN, beside=beside), 50.0)
+    return trace().step(0, 1000).measure(Settings(account=account))
+
+
+def test_a_line_and_its_package_are_named() -> None:
+    metrics = measured(
+        (f"{SCRIPT} {KERAS} {LOAD} {H5PY}", 75), (f"{SCRIPT} {NEST}", 25)
+    )
+
+    assert metrics.value("pipeline_own_fraction") == pytest.approx(0.75)
+    assert metrics.fact("pipeline_place") == "load (data.py:25)"
+    assert metrics.fact("pipeline_library") == "h5py"
+    assert metrics.fact("pipeline_threads") == (
+        " By samples of its Python, 75% of it is load (data.py:25), most of it h5py."
+    )
+    assert metrics.fact("py_dataset_sign") == (
+        "py_dataset_adapter.py _finite_generator"
+    )
+
+
+def test_the_frameworks_work_around_each_element_is_told_apart() -> None:
+    metrics = measured((f"{SCRIPT} {LOAD}", 20), (f"{SCRIPT} {NEST}", 80))
+
+    assert metrics.value("pipeline_own_fraction") == pytest.approx(0.2)
+    assert metrics.fact("pipeline_place") is None
+    assert metrics.fact("pipeline_library") is None
+    assert metrics.fact("pipeline_threads") == (
+        " By samples of its Python, 80% of it is TensorFlow's own work around each "
+        "element."
+    )
+
+
+def test_without_samples_nothing_is_added() -> None:
+    metrics = trace().step(0, 1000).measure()
+
+    assert metrics.value("pipeline_own_fraction") is None
+    assert metrics.fact("pipeline_threads") == ""
+    assert metrics.fact("pipeline_place") is None

@@ -1,0 +1,75 @@
+"""What an input pipeline runs in Python on its own threads, by samples of the run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.timeline.names.frames import place_in_words
+from tfadvisor.units import Unit, percent
+from tfadvisor.vocabulary import Better
+
+if TYPE_CHECKING:
+    from tfadvisor.causes import PipelinePython
+
+_WORTH_NAMING = 0.25
+"""Of the threads' time in Python."""
+
+
+def _python(question: Question) -> PipelinePython:
+    account = question.settings.account
+    if account is None or account.pipeline is None:
+        raise MetricAbsent("no samples of a pipeline that runs Python lie beside it")
+    return account.pipeline
+
+
+@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+def pipeline_own_fraction(question: Question) -> float:
+    """Of the time that an input pipeline's threads spend in Python, the share of the
+    program's own functions. The rest is the framework's work around each element. By
+    samples of the run.
+    """
+    return _python(question).own
+
+
+@fact
+def pipeline_place(question: Question) -> str:
+    """The program's line in which an input pipeline's threads spend most of their time
+    in Python: `load (data.py:25)`.
+    """
+    for share in _python(question).lines[:1]:
+        if share.fraction >= _WORTH_NAMING:
+            place = share.places[0]
+            return place_in_words(place.file, place.line, place.function)
+    raise MetricAbsent("no line of the program takes a quarter of that time")
+
+
+@fact
+def pipeline_library(question: Question) -> str:
+    """The installed package in which most of that line's time lies: `h5py`."""
+    pipeline_place(question)
+    library = _python(question).library
+    if not library:
+        raise MetricAbsent("most of that line's time lies in no installed package")
+    return library
+
+
+@fact
+def pipeline_threads(question: Question) -> str:
+    """What these threads do, as a sentence with a space before it; empty where no
+    samples tell.
+    """
+    account = question.settings.account
+    found = None if account is None else account.pipeline
+    if found is None:
+        return ""
+    around = 1 - found.own
+    if around >= max((share.fraction for share in found.lines), default=0.0):
+        what = f"{percent(around)} of it is TensorFlow's own work around each element"
+    else:
+        first = found.lines[0]
+        place = first.places[0]
+        where = place_in_words(place.file, place.line, place.function)
+        library = f", most of it {found.library}" if found.library else ""
+        what = f"{percent(first.fraction)} of it is {where}{library}"
+    return f" By samples of its Python, {what}."
