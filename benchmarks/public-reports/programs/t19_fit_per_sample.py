@@ -65,4 +65,4 @@ def main(steps, batch_size=8):
             print(step, action)
 
 
-main(int(os.environ.get("STEPS", 16)))
+main(int(os.environ.get("STEPS", 12)))
