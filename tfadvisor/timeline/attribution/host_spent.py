@@ -120,13 +120,14 @@ class HostWork:
         class's work meanwhile, in equal parts where several do; where none does, to the
         wait.
         """
-        waiting = intersection(instants, self._elsewhere(kind))
+        elsewhere = self._elsewhere(kind)
+        waiting = intersection(instants, elsewhere)
         if waiting.length() >= self._worth:
-            for telling in (True, False):
-                covered = self._add_others(kind, waiting, telling=telling)
-                if len(covered):
-                    instants = difference(instants, intersection(waiting, covered))
-                    waiting = difference(waiting, covered)
+            telling = self._add_others(kind, waiting, telling=True)
+            waiting = difference(waiting, telling)
+            silent = self._add_others(kind, waiting, telling=False)
+            covered = intersection(elsewhere, union_of(telling, silent))
+            instants = difference(instants, covered)
         self._given(kind, self._driver)
         self._of_driver.setdefault(kind, []).append(instants)
         if self._sampled is not None and len(self._driver.lo):
