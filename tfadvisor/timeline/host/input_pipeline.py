@@ -295,18 +295,9 @@ class _Functions:
     """
 
     def __init__(self, trace: HostTrace, threads: Threads) -> None:
-        position, step_id = threads.integers_as_stored(trace.stat(stats.EXECUTOR_STEP))
         self._threads = threads
-        kind = threads.kind[position]
-        call = true_at(kind == HostClass.CAPTURED.value)
-        self._call_position = position[call].astype(np.int64)
-        self._call_id = step_id[call].astype(np.int64)
-        work = true_at(
-            (kind == HostClass.PROCESS.value)
-            & (places(distinct(self._call_id), step_id) >= 0)
-        )
-        work_position = position[work].astype(np.int64)
-        work_id = step_id[work].astype(np.int64)
+        captured = _captured(trace, threads)
+        self._call_position, self._call_id, work_position, work_id = captured
         order = np.argsort(work_id, kind="stable")
         self._work_id = work_id[order]
         self._ids, first = np.unique(self._work_id, return_index=True)
@@ -398,14 +389,7 @@ def pipeline_work(trace: HostTrace, threads: Threads) -> BoolArray:
     for thread in threads.threads:
         if thread.is_pipeline:
             work[thread.lo : thread.hi] = True
-    position, step_id = threads.integers(trace.stat(stats.EXECUTOR_STEP))
-    kind = threads.kind[position]
-    captured_ids = distinct(step_id[kind == HostClass.CAPTURED.value])
-    if not len(captured_ids):
-        return work
-    runs = position[
-        (kind == HostClass.PROCESS.value) & (places(captured_ids, step_id) >= 0)
-    ]
+    _, _, runs, _ = _captured(trace, threads)
     for thread in threads.threads:
         lo, hi = np.searchsorted(runs, [thread.lo, thread.hi])
         if lo < hi and not thread.is_pipeline:
@@ -415,6 +399,21 @@ def pipeline_work(trace: HostTrace, threads: Threads) -> BoolArray:
                 threads.start[thread.lo : thread.hi]
             )
     return work
+
+
+def _captured(
+    trace: HostTrace, threads: Threads
+) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
+    """(positions, step ids) of the calls of captured functions, then of the executor's
+    runs with one of these ids.
+    """
+    position, step_id = threads.integers(trace.stat(stats.EXECUTOR_STEP))
+    kind = threads.kind[position]
+    call = true_at(kind == HostClass.CAPTURED.value)
+    run = true_at(kind == HostClass.PROCESS.value)
+    ids, ids_of_runs = step_id[call], step_id[run]
+    theirs = places(distinct(ids), ids_of_runs) >= 0
+    return position[call], ids, position[run[theirs]], ids_of_runs[theirs]
 
 
 def crowded_by_pipeline(threads: Threads, work: BoolArray) -> Intervals:
