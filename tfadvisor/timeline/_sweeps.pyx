@@ -432,7 +432,8 @@ def enclosing(const uint8_t[::1] wanted, const int64_t[::1] parent):
 def places(const Integer[::1] ordered, const Number[::1] wanted):
     """Index of the first entry of an ascending array that equals each wanted number, -1 without one.
 
-    Numbers that follow each other in both, as ids and positions do, are found without a search.
+    Numbers that follow each other in both, as ids and positions do, are found without a search, and so is one that repeats
+    the last.
     """
     cdef Py_ssize_t n = ordered.shape[0], m = wanted.shape[0], i, lo, hi, mid
     cdef int64_t apart = 0, guess
@@ -440,6 +441,9 @@ def places(const Integer[::1] ordered, const Number[::1] wanted):
     cdef int32_t[::1] found = out
     with nogil:
         for i in range(m):
+            if i and wanted[i] == wanted[i - 1]:
+                found[i] = found[i - 1]
+                continue
             guess = wanted[i] - apart
             if 0 <= guess < n and ordered[guess] == wanted[i] and (guess == 0 or ordered[guess - 1] < wanted[i]):
                 found[i] = <int32_t>guess
