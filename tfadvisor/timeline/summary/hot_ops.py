@@ -4,13 +4,15 @@ undisturbed steps.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import ranks, true_at
+from tfadvisor.arrays import ranks
 from tfadvisor.errors import TraceError
+from tfadvisor.tallies import listed
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.device_events import opcode_and_effect, proven_product
@@ -106,6 +108,7 @@ def hot_ops(
     order = np.argsort(-time, kind="stable")[:_MOST]
     before = np.cumsum(time[order]) - time[order]
     total = int(time.sum())
+    alike = _rows_alike(table) if programs.keys or stated else []
     found = [
         _hot_op(
             table,
@@ -114,6 +117,7 @@ def hot_ops(
             int(count[index]),
             programs,
             stated,
+            alike,
         )
         for index in order[before < _ENOUGH * total].tolist()
     ]
@@ -127,6 +131,7 @@ def _hot_op(
     count: int,
     programs: Modules,
     stated: Stated,
+    alike: Sequence[tuple[int, ...]],
 ) -> HotOp:
     kernel = table.names[table.name[row]]
     op = table.names[table.op[row]] if table.op[row] >= 0 else ""
@@ -144,7 +149,7 @@ def _hot_op(
         total_ps,
         count,
         told,
-        _rows_like(table, row) if told else (),
+        alike[row] if told else (),
     )
     try:
         program = program_of_row(table, row, programs)
@@ -166,7 +171,7 @@ def _hot_op(
         total_ps,
         count,
         known,
-        _rows_like(table, row),
+        alike[row],
     )
 
 
@@ -197,14 +202,16 @@ def _told(
     )
 
 
-def _rows_like(table: OpTable, row: int) -> tuple[int, ...]:
-    """The rows of the same op of the same program, whatever their class; of a kernel
-    without an op, its own.
+def _rows_alike(table: OpTable) -> list[tuple[int, ...]]:
+    """Of each row those of the same op of the same program, whatever their class; of a
+    kernel without an op, its own.
     """
-    if table.op[row] < 0:
-        return (row,)
-    owner = table.owner()
-    return tuple(true_at((table.op == table.op[row]) & (owner == owner[row])).tolist())
+    pairs = list(zip(table.op.tolist(), table.owner().tolist(), strict=True))
+    rows = listed((pair, row) for row, pair in enumerate(pairs))
+    alike = {pair: tuple(same) for pair, same in rows.items()}
+    return [
+        alike[op, owner] if op >= 0 else (row,) for row, (op, owner) in enumerate(pairs)
+    ]
 
 
 def program_of_row(
