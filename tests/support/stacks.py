@@ -25,7 +25,8 @@ def frames(calls: str) -> tuple[tuple[str, str, int], ...]:
     for call in calls.split():
         file, function, line = call.rsplit(":", 2)
         for short, long in _FOLDERS.items():
-            file = file.replace(short, long)
+            if file.startswith(short):
+                file = long + file.removeprefix(short)
         name = file if file.startswith(("/", "<")) else f"{HOME}{file}"
         found.append((name, function, int(line)))
     return tuple(found)

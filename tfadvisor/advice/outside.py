@@ -9,8 +9,8 @@ import msgspec
 from tfadvisor.advice.findings import OUTSIDE, Evidence, Finding, Fix, Location, Verdict
 from tfadvisor.advice.measured import Measured
 from tfadvisor.causes import (
-    EPOCH_BEGINS,
     FIRST_BATCH,
+    FREEING,
     LONG_PAUSES,
     WAITING,
     RunAccount,
@@ -117,11 +117,11 @@ def _predicted_in_steps(account: RunAccount) -> list[Outside]:
 def _is_known(part: RunPart) -> bool:
     """Whether a library's function says what it does, or one of the program's own has a
     name. A line of the loop where neither is seen, or that waits for the devices, may
-    wait for the steps. What compiles once, as for another stage of the training, costs
-    a longer run no more.
+    wait for the steps. What compiles once, as for another stage of the training, or is
+    freed once, as at its end, costs a longer run no more.
     """
-    compiles_once = part.kind == "compile" and part.turns == 1
-    if part.what == WAITING or compiles_once:
+    is_once = part.turns == 1 and (part.kind == "compile" or part.what == FREEING)
+    if part.what == WAITING or is_once:
         return False
     lines = [f"{place.file}:{place.line}" for place in part.places]
     return part.kind != "other" or (bool(lines) and part.what not in lines)
@@ -200,8 +200,8 @@ _ASK_WHAT_FILLS = _code(
 )
 _REPEAT = Fix(
     "code",
-    "The samples do not show what happens then. Does each epoch make an iterator of a "
-    "dataset that ends? Then let one go on through all epochs.",
+    "Freeing an iterator waits for tf.data's own threads. Does each epoch make one of "
+    "a dataset that ends? Then let one go on through all epochs.",
     "model.fit(dataset.repeat(), steps_per_epoch=steps, epochs=epochs)",
     {},
     "any TensorFlow 2",
@@ -223,7 +223,7 @@ _PREDICT_AT_ONCE = Fix(
 )
 _BY_NAME = {
     FIRST_BATCH: _BEGIN_ONCE,
-    EPOCH_BEGINS: _REPEAT,
+    FREEING: _REPEAT,
     LONG_PAUSES: _ASK_WHAT_FILLS,
 }
 _SOMETIMES = ("evaluation", "saving", "logging")

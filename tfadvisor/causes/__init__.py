@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tfadvisor.causes.account import (
-        EPOCH_BEGINS,
         FIRST_BATCH,
+        FREEING,
         LONG_PAUSES,
         STEPS,
         WAITING,
@@ -39,7 +39,7 @@ else:
             "RunPlace": "account",
             "RunShare": "account",
             "Signature": "witness",
-            "EPOCH_BEGINS": "account",
+            "FREEING": "account",
             "FIRST_BATCH": "account",
             "LONG_PAUSES": "account",
             "STEPS": "account",
@@ -50,8 +50,8 @@ else:
     )
 
 __all__ = [
-    "EPOCH_BEGINS",
     "FIRST_BATCH",
+    "FREEING",
     "LONG_PAUSES",
     "OPS_ONE_BY_ONE",
     "STEPS",

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from tfadvisor.arrays import distinct
 from tfadvisor.causes.account import (
     BUILDING,
-    EPOCH_BEGINS,
     FIRST_BATCH,
+    FREEING,
     LONG_PAUSES,
     STEPS,
     WAITING,
@@ -58,7 +58,6 @@ from tfadvisor.causes.sampled_stacks import (
 from tfadvisor.timeline.names.stack_frames import (
     BESIDE_STEPS,
     Work,
-    loops_over_steps,
 )
 
 if TYPE_CHECKING:
@@ -74,6 +73,8 @@ _NEARLY_ALL = 0.9
 _WORTH_A_PART = 0.02
 _SOON_US = 200_000
 """So soon after a step begins for the first time it compiles, or goes on to."""
+_LONG_FREEING_US = 100_000
+"""What a library's loop does by itself in each step is shorter."""
 _BETWEEN_TURNS_US = 50_000
 """So short a time elsewhere does not end a turn."""
 _FIRST_STEP = "first step of each epoch"
@@ -387,7 +388,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         """
         naming = sampled if named_by is None else named_by
         kind, what = self.name(naming, depth)
-        if kind == "input":
+        if kind == "input" and what != FREEING:
             what = self.epoch_words(naming, depth) or what
         whole = self._made(sampled, depth, kind, what)
         return replace(whole, places=self.places(naming, depth))
@@ -399,6 +400,8 @@ class _RunTime(msgspec.Struct, frozen=True):
         other turns; None for a step. kind: of the statement. begins: whether it begins
         a pipeline anew.
         """
+        if self._frees(sampled):
+            return FREEING
         words = self.epoch_words(sampled, depth)
         if kind == "input":
             words = words or (FIRST_BATCH if begins else None)
@@ -431,6 +434,8 @@ class _RunTime(msgspec.Struct, frozen=True):
         """(kind, what): what most of it does by a library's functions, else the
         function that the program or a library calls there, else the line.
         """
+        if self._frees(sampled):
+            return Work.INPUT.value, FREEING
         callee = self.callee(sampled, depth)
         work = self._mostly_works(sampled, depth)
         if work is Work.EPOCH and self._predicts(sampled):
@@ -440,18 +445,15 @@ class _RunTime(msgspec.Struct, frozen=True):
         kind = "other" if work is None else _KINDS.get(work, work.value)
         if callee is not None:
             return kind, callee.function or "the program"
-        return kind, self._unnamed(sampled, depth)
-
-    def _unnamed(self, sampled: Sampled, depth: int) -> str:
-        """What no function tells the name of: by the line."""
         place = next(iter(self.places(sampled, depth)), None)
-        if place is None:
-            return "the rest"
-        begins = self.epoch_words(sampled, depth) == FIRST_BATCH
-        is_epochs = loops_over_steps(*place_of(self.stacks, self.level))
-        if begins and is_epochs and turns_of(sampled) > 1:
-            return EPOCH_BEGINS
-        return f"{place.file}:{place.line}"
+        return kind, "the rest" if place is None else f"{place.file}:{place.line}"
+
+    def _frees(self, sampled: Sampled) -> bool:
+        """Whether most of it is a library's function that frees an iterator."""
+        frees = self.stacks.in_freeing[sampled.stack]
+        frees &= sampled.us >= _LONG_FREEING_US
+        us = sampled.us[frees].sum()
+        return bool(us > 0 and us >= _MOSTLY * sampled.us.sum())
 
     def _predicts(self, sampled: Sampled) -> bool:
         """Whether most of it is Keras' predict."""

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from tfadvisor.timeline.names.stack_frames import (
     Work,
     bare,
+    free_iterators,
     is_of_program,
     is_own,
     runs_op,
@@ -102,6 +103,15 @@ class Stacks(msgspec.Struct, frozen=True, dict=True):
         is_it = self.of_frames(frame.runs_op for frame in self.frames) > 0
         runs = np.asarray(is_it[self.frame].any(axis=1))
         return runs & ~self.does(Work.COMPILE)
+
+    @cached_property
+    def in_freeing(self) -> BoolArray:
+        """Of each stack whether the innermost function is one that frees iterators of
+        tf.data, and does nothing else that takes long outside of its calls.
+        """
+        innermost = self.frame[np.arange(len(self.frame)), self.depth - 1]
+        frees = free_iterators((call.file, call.function) for call in self.frames)
+        return np.asarray(self.of_frames(frees)[innermost] > 0)
 
     def work_below(self, depth: int) -> Int64Array:
         """Of each stack the work of the outermost function below a depth that is known

@@ -10,7 +10,7 @@ from tfadvisor.advice.findings import Verdict
 from tfadvisor.advice.outside import Outside, of_the_run, outside_of
 from tfadvisor.causes.account import (
     BUILDING,
-    EPOCH_BEGINS,
+    FREEING,
     WAITING,
     BeforeSteps,
     RunAccount,
@@ -172,14 +172,20 @@ def test_what_python_runs_op_by_op_is_to_be_compiled(
     assert found.fix.do.startswith("Python runs it op by op") is is_cured
 
 
-def test_what_each_epoch_begins_with_is_asked_about() -> None:
+def test_freeing_iterators_is_asked_about() -> None:
     place = RunPlace("train.py", 52, "")
-    begins = RunPart(EPOCH_BEGINS, "other", 0.2, 20.0, 90, (place,), 9)
+    frees = RunPart(FREEING, "input", 0.2, 20.0, 90, (place,), 9)
 
-    (found,) = outside_of(account(begins), None)
+    (found,) = outside_of(account(frees), None)
 
+    assert (
+        found.title == "20% of the run is freeing an iterator of tf.data (train.py:52)"
+    )
+    assert found.category == "input"
     assert found.fix is not None
-    assert found.fix.do.startswith("The samples do not show what happens then. Does")
+    assert "Does each epoch make one" in found.fix.do
+    assert "steps_per_epoch" in found.fix.snippet
+    assert outside_of(account(replace(frees, turns=1)), None) == ()
 
 
 @pytest.mark.parametrize("kind", ["evaluation", "saving", "other"])

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from support.stacks import sampled
 
 from tfadvisor.causes import NoAccount, RunAccount, RunPart, account_of
-from tfadvisor.causes.account import BUILDING, EPOCH_BEGINS, FIRST_BATCH, WAITING
+from tfadvisor.causes.account import BUILDING, FIRST_BATCH, FREEING, WAITING
 from tfadvisor.causes.loop_levels import Pace
 from tfadvisor.causes.sampled_stacks import stacks_of
 from tfadvisor.timeline.names.stack_frames import Work
@@ -240,15 +240,40 @@ def test_what_keras_saves_at_the_end_of_an_epoch_is_saving() -> None:
     assert part(account, "saving").fraction == pytest.approx(480 / 680, abs=0.005)
 
 
-def test_a_librarys_own_line_before_each_epoch_is_named_by_that() -> None:
-    """100 samples in fit itself, in no call, behind each end of an epoch."""
-    ends = (f"{AT_ITS_END} train.py:on_epoch_end:40", 10)
-    epoch = [(f"{FIT}:397", 100), *10 * KERAS_TURN, ends]
-    account = account_of(sampled(6 * epoch), STEP_MS)
+TENSORFLOWS = ("keras/backend/trainer.py", "keras/backend/tensorflow/trainer.py")
 
-    found = part(account, EPOCH_BEGINS)
-    assert found.kind == "other"
-    assert found.places[0].line == 46
+
+def on_tensorflow(script: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    return [(calls.replace(*TENSORFLOWS), count) for calls, count in script]
+
+
+def test_an_iterator_that_keras_frees_before_each_epoch_is_named() -> None:
+    """60 samples in fit itself, in no call, before each of 6 epochs of 100; the first
+    60 come before the steps. Of a trainer that is not TensorFlow's nothing is known.
+    """
+    script = 6 * [(f"{FIT}:397", 60), *20 * KERAS_TURN]
+
+    found = part(account_of(sampled(on_tensorflow(script)), STEP_MS), FREEING)
+    assert (found.kind, found.seen, found.places[0].line) == ("input", 300, 46)
+    (other,) = account_of(sampled(script), STEP_MS).outside
+    assert (other.what, other.seen) == ("train.py:46", 300)
+
+
+def test_an_iterator_that_is_freed_once_fit_has_returned_is_named() -> None:
+    """The program calls fit for each of 6 epochs of 50 samples; what wraps it is in no
+    call for 60 more. 5 samples there are the wrapper's own.
+    """
+    wrapper = "keras/utils/traceback_utils.py:error_handler"
+    turns = [
+        (calls.replace(" keras/backend", f" {wrapper}:117 keras/backend"), count)
+        for calls, count in 10 * KERAS_TURN
+    ]
+    returns = f"train.py:<module>:46 {wrapper}:117"
+
+    freed = account_of(sampled(on_tensorflow(6 * [*turns, (returns, 60)])), STEP_MS)
+    assert part(freed, FREEING).seen == 360
+    short = account_of(sampled(on_tensorflow(6 * [*turns, (returns, 5)])), STEP_MS)
+    assert FREEING not in shares(short)
 
 
 def test_a_thread_that_sleeps_all_the_time_waits_once() -> None:

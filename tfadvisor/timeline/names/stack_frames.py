@@ -4,6 +4,7 @@ whose they are, and what is done while one is open.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 from functools import lru_cache
 
@@ -103,6 +104,12 @@ _OPS = pattern(
 """Of TensorFlow and Keras, what Python passes through for each op or layer."""
 _JAX_OPS = pattern(r"/jax/_src/(?:numpy|lax|nn|scipy)/(?!control_flow/)")
 """In JAX; what is compiled is called without them."""
+_HOLDS_ITERATORS = pattern(
+    r"keras/(?:.*/tensorflow/trainer|.*engine/training\w*)\.py:fit\Z"
+)
+"""Keras' loop over batches of tf.data."""
+_ENDS_CALLS = pattern(r"keras/(?:.*/)?traceback_utils\.py:error_handler\Z")
+"""Of Keras, around each call of its models: what that held is freed in it."""
 _TRAINING_LOOPS = pattern(r"\A(?:trainer|training\w*)\.py:fit")
 
 
@@ -153,6 +160,21 @@ def runs_op(file: str, function: str) -> bool:
     if _OPS.search(path):
         return not path.endswith("layer.py") or bare(function) == "__call__"
     return _JAX_OPS.search(path) is not None
+
+
+def free_iterators(functions: Iterable[tuple[str, str]]) -> list[bool]:
+    """Of the functions that stacks of a program have, by file and name, whether one
+    calls only Python and lets go of iterators of tf.data: where it is in no call for
+    long, one is freed, which waits for tf.data's own threads.
+    """
+    names = [
+        f"{file.replace(chr(92), '/')}:{bare(function)}" for file, function in functions
+    ]
+    holds = [_HOLDS_ITERATORS.search(name) is not None for name in names]
+    ends = [_ENDS_CALLS.search(name) is not None for name in names]
+    if not any(holds):
+        return holds
+    return [held or ended for held, ended in zip(holds, ends, strict=True)]
 
 
 def loops_over_steps(file: str, function: str) -> bool:
