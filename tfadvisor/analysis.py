@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from tfadvisor.causes import ProgramSource, RunAccount
     from tfadvisor.report import PageData
     from tfadvisor.timeline import HostTimeline
+    from tfadvisor.timeline.host import BufferFill
     from tfadvisor.trace.columns import HostTrace
 
 
@@ -421,10 +422,17 @@ def _account(
     try:
         step = None if source is None else step_function(summary)
         stepping = source.calls_of(step) if source and step else frozenset()
-        account = account_of(samples, step_ms_of(summary), stepping)
+        account = account_of(samples, step_ms_of(summary), stepping, _fill(summary))
         return with_lines(account, source), ""
     except NoAccount as error:
         return None, str(error)
+
+
+def _fill(summary: RunSummary) -> BufferFill | None:
+    """Of the first host with a tf.data pipeline."""
+    pipelines = (host.evidence.pipeline for host in summary.hosts)
+    pipeline = next(filter(None, pipelines), None)
+    return None if pipeline is None else pipeline.buffer_fill()
 
 
 def _samples_beside(run: Run) -> Samples | None:

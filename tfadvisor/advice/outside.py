@@ -145,11 +145,12 @@ def _by_samples(part: RunPart, account: RunAccount, within: str = "") -> Outside
     elif part.turns:
         each = duration(1000 * part.seconds / part.turns)
         times = f", {part.turns:,} times, {each} each"
+    fills = f" Where an iterator begins, it fills {part.fills}." if part.fills else ""
     return Outside(
         share=part.fraction,
         title=f"{percent(part.fraction)} of the run is {part_words(part)}",
         how=f"{took} of the {whole} since the {account.since}{times}{within}, by "
-        "samples of the main thread.",
+        f"samples of the main thread.{fills}",
         seen=f"{part.seen:,} of {account.samples:,} samples",
         category=_CATEGORIES.get(part.kind, "host"),
         places=tuple(
@@ -209,6 +210,18 @@ _REPEAT = Fix(
     cures="an iterator for each epoch",
     before="model.fit(dataset, epochs=epochs)",
 )
+_SHUFFLE_FIRST = Fix(
+    "code",
+    "Shuffle where elements are small, as file names or indexes are, and map() behind "
+    "it; or repeat before the shuffle, so that its buffer fills once.",
+    "dataset = dataset.shuffle(n).map(load, num_parallel_calls=tf.data.AUTOTUNE)\n"
+    "# or dataset.map(load).repeat().shuffle(n), with a number of steps an epoch",
+    {},
+    "any TensorFlow 2",
+    "After repeat() an epoch mixes with the next at its end.",
+    cures="a shuffle buffer that fills with costly elements again and again",
+    before="dataset = dataset.map(load).shuffle(n)",
+)
 _PREDICT_AT_ONCE = Fix(
     "code",
     "Predict on all rows in one call; where they come a few at a time, call the model "
@@ -239,6 +252,8 @@ def _fix_of_turns(part: RunPart) -> Fix | None:
         return _PREDICT_AT_ONCE
     if part.kind == "compile" or _is_much(part, "compile"):
         return _COMPILE_ONCE
+    if part.fills and part.what != LONG_PAUSES:
+        return _SHUFFLE_FIRST
     if part.what in _BY_NAME:
         return _BY_NAME[part.what]
     if part.op_by_op >= _MUCH * part.fraction:

@@ -7,6 +7,7 @@ import msgspec
 STEPS = "steps"
 """The part of an account that is the training steps."""
 FIRST_BATCH = "first batch of each epoch"
+FIRST_STEP = "first step of each epoch"
 FREEING = "freeing an iterator of tf.data"
 WAITING = "waiting for the devices"
 """Perhaps for steps that the host is ahead of."""
@@ -63,6 +64,11 @@ class RunPart(RunShare, frozen=True):
     statements: tuple[RunPart, ...] = ()
     """Of the steps: those of the program's loop that make a step, the largest first; of
     the loop of a library the program's lines that it calls.
+    """
+    fills: str = ""
+    """Of a first batch or step, or of long pauses, what the trace shows to take much of
+    it where an iterator begins: `a shuffle buffer of 2,500 elements, for which
+    ParallelMap takes 300 ms`; "" for unknown.
     """
 
 

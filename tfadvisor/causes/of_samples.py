@@ -15,6 +15,7 @@ from tfadvisor.arrays import distinct
 from tfadvisor.causes.account import (
     BUILDING,
     FIRST_BATCH,
+    FIRST_STEP,
     FREEING,
     LONG_PAUSES,
     STEPS,
@@ -59,9 +60,11 @@ from tfadvisor.timeline.names.stack_frames import (
     BESIDE_STEPS,
     Work,
 )
+from tfadvisor.units import PS_PER_MS, PS_PER_S, duration
 
 if TYPE_CHECKING:
     from tfadvisor.arrays import BoolArray, Int64Array
+    from tfadvisor.timeline.host import BufferFill
     from tfadvisor.trace.samples import Samples
 
 FEWEST = 100
@@ -70,6 +73,11 @@ _MOST_PLACES = 3
 _MOSTLY = 0.5
 """Of a statement's time that a library's work takes for the statement to be it."""
 _NEARLY_ALL = 0.9
+_LEAST_FILL, _MOST_FILL = 0.3, 1.5
+"""Of a turn, that filling a buffer takes at least to be what happens there, and at most
+if the data set has so many elements.
+"""
+_BEGINNINGS = FIRST_BATCH, FIRST_STEP, LONG_PAUSES
 _WORTH_A_PART = 0.02
 _SOON_US = 200_000
 """So soon after a step begins for the first time it compiles, or goes on to."""
@@ -77,7 +85,6 @@ _LONG_FREEING_US = 100_000
 """What a library's loop does by itself in each step is shorter."""
 _BETWEEN_TURNS_US = 50_000
 """So short a time elsewhere does not end a turn."""
-_FIRST_STEP = "first step of each epoch"
 _ONLY_CALLS = tuple(map(WORKS.index, (Work.EPOCH, Work.PREDICTION)))
 """Work of which the lines of the program that ask for it say more."""
 _BUILDS = Work.NEW_INPUT, Work.BUILDING, Work.COMPILE
@@ -113,9 +120,10 @@ def account_of(
     samples: Samples,
     step_ms: float = 0.0,
     stepping: frozenset[tuple[str, int]] = frozenset(),
+    fill: BufferFill | None = None,
 ) -> RunAccount:
     """step_ms: of a step in the recorded window, 0 for unknown. stepping: lines that
-    call the step, with the name of their file.
+    call the step, with the name of their file. fill: of a shuffle in the trace.
 
     Raises NoAccount with the reason.
     """
@@ -136,7 +144,7 @@ def account_of(
     level = _level(stacks, told, pace, samples, stepping)
     time = _RunTime(stacks, told, level, pace, int(told.us.sum()))
     steps, apart = time.in_the_level()
-    parts = time.parts(steps, apart)
+    parts = tuple(_filled(part, fill) for part in time.parts(steps, apart))
     ops = steps.only(stacks.op_by_op[steps.stack])
     compiling = told.only(stacks.does(Work.COMPILE)[told.stack])
     return RunAccount(
@@ -406,7 +414,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         if kind == "input":
             words = words or (FIRST_BATCH if begins else None)
             return words or "long waits for a batch"
-        return _FIRST_STEP if words == FIRST_BATCH else None
+        return FIRST_STEP if words == FIRST_BATCH else None
 
     def _made(self, sampled: Sampled, depth: int, kind: str, what: str) -> RunPart:
         share = self._share(sampled, kind, what, self.places(sampled, depth))
@@ -574,6 +582,23 @@ class _RunTime(msgspec.Struct, frozen=True):
                 places = (place,)
             found.append(self._share(mine, kind, words, places))
         return tuple(_together(found))
+
+
+def _filled(part: RunPart, fill: BufferFill | None) -> RunPart:
+    """With what fills at each turn, where that takes much of one, and no more than one
+    and a half.
+    """
+    turns = part.turns or 1
+    if fill is None or part.what not in _BEGINNINGS or turns == 1:
+        return part
+    of_turn = fill.ps / PS_PER_S / (part.seconds / turns)
+    if not _LEAST_FILL <= of_turn <= _MOST_FILL:
+        return part
+    words = (
+        f"a shuffle buffer of {fill.elements:,} elements, for which {fill.stage} takes "
+        f"{duration(fill.ps / PS_PER_MS)}"
+    )
+    return replace(part, fills=words)
 
 
 def _share_near(numbers: Int64Array, others: Int64Array, reach: int) -> float:

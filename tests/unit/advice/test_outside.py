@@ -10,7 +10,9 @@ from tfadvisor.advice.findings import Verdict
 from tfadvisor.advice.outside import Outside, of_the_run, outside_of
 from tfadvisor.causes.account import (
     BUILDING,
+    FIRST_BATCH,
     FREEING,
+    LONG_PAUSES,
     WAITING,
     BeforeSteps,
     RunAccount,
@@ -186,6 +188,24 @@ def test_freeing_iterators_is_asked_about() -> None:
     assert "Does each epoch make one" in found.fix.do
     assert "steps_per_epoch" in found.fix.snippet
     assert outside_of(account(replace(frees, turns=1)), None) == ()
+
+
+@pytest.mark.parametrize(
+    ("what", "cure"),
+    [
+        (FIRST_BATCH, "Shuffle where elements are small"),
+        (LONG_PAUSES, "The samples do"),
+    ],
+)
+def test_a_buffer_that_fills_is_named_with_its_cure(what: str, cure: str) -> None:
+    """What is known to begin an epoch is cured; where pauses come nobody knows."""
+    begins = replace(part("input", 0.5, what), fills="a shuffle buffer of 9 elements")
+
+    (found,) = outside_of(account(begins), None)
+
+    assert "Where an iterator begins, it fills a shuffle buffer of 9" in found.how
+    assert found.fix is not None
+    assert found.fix.do.startswith(cure)
 
 
 @pytest.mark.parametrize("kind", ["evaluation", "saving", "other"])

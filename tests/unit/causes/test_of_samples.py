@@ -14,8 +14,10 @@ from tfadvisor.causes import NoAccount, RunAccount, RunPart, account_of
 from tfadvisor.causes.account import BUILDING, FIRST_BATCH, FREEING, WAITING
 from tfadvisor.causes.loop_levels import Pace
 from tfadvisor.causes.sampled_stacks import stacks_of
+from tfadvisor.timeline.host import BufferFill
 from tfadvisor.timeline.names.stack_frames import Work
 from tfadvisor.trace.samples import VERSION, Samples
+from tfadvisor.units import PS_PER_MS, duration
 
 MAIN = "train.py:<module>:90 train.py:main"
 ASKS = "tensorflow/data/ops/iterator_ops.py:__next__:826"
@@ -171,6 +173,23 @@ def test_the_first_batch_of_each_epoch_is_no_step() -> None:
     found = part(account, FIRST_BATCH)
     assert (found.kind, found.turns) == ("input", 4)
     assert found.places[0].line == 41
+
+
+@pytest.mark.parametrize(
+    ("fill_ms", "is_named"), [(302, False), (303, True), (1_515, True), (1_516, False)]
+)
+def test_a_buffer_that_fills_for_much_of_the_first_batch_is_named(
+    fill_ms: int, is_named: bool
+) -> None:
+    """It takes 1.01 s in each of four epochs, as above: 0.3 of it to 1.5 times."""
+    refill = [(f"{MAIN}:41 {BEGINS}", 1), (f"{MAIN}:41 {ASKS}", 99)]
+    fill = BufferFill(2_500, "Map", fill_ms * PS_PER_MS)
+    account = account_of(sampled(4 * (20 * TURN + refill)), STEP_MS, fill=fill)
+
+    took = duration(fill_ms)
+    words = f"a shuffle buffer of 2,500 elements, for which Map takes {took}"
+    assert part(account, FIRST_BATCH).fills == (words if is_named else "")
+    assert account.parts[0].fills == ""
 
 
 def test_a_first_batch_that_waits_in_the_step_itself_is_told_apart() -> None:

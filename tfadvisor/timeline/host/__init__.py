@@ -10,7 +10,11 @@ if TYPE_CHECKING:
     from tfadvisor.timeline.host.event_counts import EventCounts, count_events
     from tfadvisor.timeline.host.function_calls import FunctionCalls
     from tfadvisor.timeline.host.host_costs import HostCalls, HostCost
-    from tfadvisor.timeline.host.input_pipeline import InputPipeline, InputStage
+    from tfadvisor.timeline.host.input_pipeline import (
+        BufferFill,
+        InputPipeline,
+        InputStage,
+    )
     from tfadvisor.timeline.host.loop_frames import FrameShare
     from tfadvisor.timeline.host.outside_steps import OutsideSteps
     from tfadvisor.timeline.host.xla_runs import XlaRuns
@@ -20,6 +24,7 @@ else:
     __getattr__ = face(
         __name__,
         {
+            "BufferFill": "input_pipeline",
             "Compiled": "compiles",
             "DeviceMemory": "allocators",
             "EventCounts": "event_counts",
@@ -36,6 +41,7 @@ else:
     )
 
 __all__ = [
+    "BufferFill",
     "Compiled",
     "DeviceMemory",
     "EventCounts",

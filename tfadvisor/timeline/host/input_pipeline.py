@@ -31,6 +31,7 @@ from tfadvisor.timeline.names.program_calls import makes_tensor
 from tfadvisor.timeline.names.tf_data import (
     asking_stage,
     fills_buffer,
+    is_before,
     produced_kind,
     stage_depth,
     stage_kind,
@@ -75,6 +76,17 @@ class InputStage(msgspec.Struct, frozen=True):
         return self.busy_ps if self.python else self.busy_ps // max(self.parallelism, 1)
 
 
+class BufferFill(NamedTuple):
+    """What a shuffle does before it gives the first element."""
+
+    elements: int
+    """That its buffer holds."""
+    stage: str
+    """Kind of the slowest stage before it."""
+    ps: int
+    """That the stage takes for so many elements, its parallel calls at once."""
+
+
 class InputPipeline(msgspec.Struct, frozen=True):
     """Stages from the consumer down to the source, and the time that was looked at
     (whole steps), ps.
@@ -94,6 +106,24 @@ class InputPipeline(msgspec.Struct, frozen=True):
     def slowest(self) -> InputStage:
         """The stage with most work per unit of its parallelism."""
         return max(self.stages, key=lambda stage: stage.wall_ps)
+
+    def buffer_fill(self) -> BufferFill | None:
+        """Of the shuffle that fills for longest, as fast as elements are made in these
+        steps; None where no shuffle is known to get any.
+        """
+        fills = (self._fill_of(stage) for stage in self.stages)
+        return max(filter(None, fills), key=lambda fill: fill.ps, default=None)
+
+    def _fill_of(self, shuffle: InputStage) -> BufferFill | None:
+        size = shuffle.settings.get(stats.BUFFER_SIZE)
+        before = [stage for stage in self.stages if is_before(stage.path, shuffle.path)]
+        made = sum(
+            stage.calls for stage in before if asking_stage(stage.path) == shuffle.path
+        )
+        if not fills_buffer(shuffle.kind) or not isinstance(size, int) or not made:
+            return None
+        slowest = max(before, key=lambda stage: stage.wall_ps)
+        return BufferFill(size, slowest.kind, slowest.wall_ps * size // made)
 
 
 def input_pipeline(

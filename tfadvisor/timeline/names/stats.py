@@ -73,6 +73,8 @@ REGION_TYPE = "region_type"
 # Stages of tf.data.
 STAGE_NAME = "name"
 PARALLELISM = "parallelism"
+BUFFER_SIZE = "buffer_size"
+"""Elements of a shuffle's buffer."""
 STAGE_BOOKKEEPING = ("id", "parent_id", "shapes", "types")
 """Stats of a stage that are none of its settings."""
 

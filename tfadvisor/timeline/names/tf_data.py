@@ -69,6 +69,11 @@ def asking_stage(path: str) -> str:
     return path.rpartition(_BETWEEN_STAGES)[0]
 
 
+def is_before(path: str, other: str) -> bool:
+    """Whether a stage gives its elements to another one, perhaps through others."""
+    return path.startswith(other + _BETWEEN_STAGES)
+
+
 def stage_depth(path: str) -> int:
     """How many stages lie between a stage and the consumer."""
     return path.count(_BETWEEN_STAGES)

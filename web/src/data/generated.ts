@@ -348,6 +348,7 @@ export interface RunPart {
   parts: RunShare[];
   op_by_op: number;
   statements: RunPart[];
+  fills: string;
 }
 
 /** What the program did before its first step. */

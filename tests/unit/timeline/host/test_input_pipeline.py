@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.host.input_pipeline import InputPipeline, InputStage
+from tfadvisor.timeline.host.input_pipeline import (
+    BufferFill,
+    InputPipeline,
+    InputStage,
+)
 from tfadvisor.timeline.names.tf_data import stage_path
 
 PS = 1_000_000
@@ -150,6 +155,24 @@ def test_settings_are_those_of_the_stages_first_event() -> None:
 
     assert found.name == "inject/prefetch_Map/_8"
     assert found.settings["autotune"] == "true"
+
+
+@pytest.mark.parametrize(("size", "ps"), [(1_000, 20_000 * PS), ("?", None)])
+def test_a_shuffle_fills_as_fast_as_the_slowest_stage_before_it(
+    size: object, ps: int | None
+) -> None:
+    """Two elements take the map 20 µs each: 1,000 take 20 ms."""
+    shuffle = f"{ROOT}::ShuffleV3"
+    mapped = f"{shuffle}::Map"
+    builder = trace().step(0, 100).thread("tf_data_iterator_resource/1")
+    builder.call(shuffle, 0, 60, buffer_size=size)
+    for start in (0, 30):
+        builder.call(mapped, start, start + 22)
+        builder.call(f"{mapped}::Range", start, start + 2)
+
+    fill = pipeline_of(builder).buffer_fill()
+
+    assert fill == (None if ps is None else BufferFill(1_000, "Map", ps))
 
 
 def test_only_counted_steps_are_looked_at() -> None:
