@@ -44,13 +44,13 @@ class Launches(msgspec.Struct, frozen=True):
     """
 
     latency: Distribution
-    linked: int
-    in_graphs: int
-    graphs: int
     kernels: int
-    linked_ps: int
-    behind_ps: int
     aligned_ps: int
+    linked: int = 0
+    in_graphs: int = 0
+    graphs: int = 0
+    linked_ps: int = 0
+    behind_ps: int = 0
 
 
 def launches_of(
@@ -59,14 +59,20 @@ def launches_of(
     most: int,
 ) -> Launches:
     """Of the chosen events. most: values of a distribution that are kept."""
-    by_graph = _by_graphs(ops)
     launched = ops.launch_end
     linked = chosen & (launched >= 0)
+    aligned = chosen & (ops.op >= ops.aligned)
+    if not linked.any():
+        return Launches(
+            latency=distribution(np.empty(0, np.int64), most),
+            kernels=int(chosen.sum()),
+            aligned_ps=int((ops.end - ops.start)[aligned].sum()),
+        )
     free = _on_free_stream(ops, launched)
     behind = linked & _behind_others(ops, launched)
     wait = launched if launched.flags.writeable else launched.copy()
     np.maximum(np.subtract(ops.start, launched, out=wait), 0, out=wait)
-    by_graph = linked & by_graph
+    by_graph = linked & _by_graphs(ops)
     single = linked & _is_first_of_launch(ops, linked)
     latency = distribution(wait[single & free], most)
     length = np.subtract(ops.end, ops.start, out=wait)
@@ -78,7 +84,7 @@ def launches_of(
         kernels=int(chosen.sum()),
         linked_ps=int(length[linked].sum()),
         behind_ps=int(length[behind].sum()),
-        aligned_ps=int(length[chosen & (ops.op >= ops.aligned)].sum()),
+        aligned_ps=int(length[aligned].sum()),
     )
 
 

@@ -103,6 +103,8 @@ def filters_by_layer(trace: HostTrace, threads: Threads) -> dict[str, int]:
     wanted = [at for at, op in enumerate(column.texts) if is_of_filters(op)]
     where = threads.positions(event[is_in(code, wanted)])
     where = where[where >= 0]
+    if not len(where):
+        return {}
     regions = texts_at(trace, threads, stats.REGION_TYPE, where)
     outputs = where[np.array(list(map(is_output, regions)), np.bool_)]
     shapes = zip(

@@ -38,7 +38,8 @@ class Dispatched(msgspec.Struct, frozen=True):
 
 def dispatch_lines(threads: Threads, steps: Steps) -> tuple[Dispatched, ...]:
     """Of the driving thread, the commonest first; empty without Python frames."""
-    if steps.thread < 0 or not steps.steady_time:
+    frames = threads.wanted_rows(is_users_frame) & threads.borne
+    if steps.thread < 0 or not steps.steady_time or not frames.any():
         return ()
     thread = threads.threads[steps.thread]
     calls = dispatches(threads, thread)

@@ -301,13 +301,15 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
         np.ones(len(steps), np.bool_),
         before=longest,
     )
+    if not len(called):
+        return np.empty(0, np.int64)
     thread = threads.threads[steps.thread]
-    others = _waits_for_others(threads, frames)
     dispatched = dispatches(threads, thread)
     dispatched = dispatched[~threads.bear(dispatched, takes_over_value)]
     dispatched = dispatched[~threads.bear(dispatched, puts_arrays)]
-    if not len(called) or not len(dispatched):
+    if not len(dispatched):
         return np.empty(0, np.int64)
+    others = _waits_for_others(threads, frames)
     calls = frames[called]
     waits = threads.of(thread, HostClass.WAIT)
     loop = _Loop(
