@@ -21,7 +21,6 @@ from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.files import temporary_folder
 from tfadvisor.tallies import listed
-from tfadvisor.trace.heads import of_one_job
 from tfadvisor.trace.remote_path import RemotePath, place_of
 from tfadvisor.trace.stores import Unreachable
 
@@ -146,6 +145,8 @@ def _one_job(run: Run, other: Run) -> bool:
         return False
     if abs(recorded_at(run) - recorded_at(other)) > _APART:
         return False
+    from tfadvisor.trace.heads import of_one_job  # few logdirs hold such runs
+
     return of_one_job(run.files[0], other.files[0])
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from tfadvisor.arrays import constant, distinct, is_in, true_at, used
 from tfadvisor.tallies import listed
-from tfadvisor.timeline.devices.alignment import with_aligned
 from tfadvisor.timeline.devices.event_stats import first_texts_of, numbers_of, texts_of
 from tfadvisor.timeline.devices.launches import LaunchLinks, held_back
 from tfadvisor.timeline.devices.protocol import DeviceOfPlanes, Properties, RecordedHost
@@ -81,6 +80,8 @@ def _device(
         & (ops.kind != DeviceClass.NO_WORK.value),
     )
     if questions.kind is DeviceKind.GPU:
+        from tfadvisor.timeline.devices.alignment import with_aligned
+
         ops = with_aligned(ops, recorded.programs)
     compute = ops.covered(DeviceClass.COMPUTE)
     collective = ops.covered(DeviceClass.COLLECTIVE)
