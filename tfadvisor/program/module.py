@@ -279,9 +279,10 @@ class Instruction:
         if asked not in _SLOTS_READ:
             raise AttributeError(asked)
         read = _FIELDS.of(self.proto, self._lo, self._hi)
-        self.name, self.opcode = read[:2]
         if is_kept:
             (
+                self.name,
+                self.opcode,
                 self.custom_call_target,
                 self.id,
                 self.parameter_number,
@@ -289,7 +290,9 @@ class Instruction:
                 self.called_ids,
                 self.shape_place,
                 self.metadata_place,
-            ) = read[2:]
+            ) = read
+        else:
+            self.name, self.opcode = read[:2]
         return read[_SLOTS_READ.index(asked)]
 
     @property
