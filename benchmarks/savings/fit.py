@@ -32,6 +32,7 @@ DEVICES = ("cpu",)
 CLASS_OF = {
     "values-converted-one-by-one": "one by one",
     "argument-trees-flattened": "one by one",
+    "independent-rounds-in-turn": "in turn",
     **dict.fromkeys(("kernel", "precision", "placement"), "compute"),
     "memory": "transfer",
     **dict.fromkeys(

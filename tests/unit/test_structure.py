@@ -204,6 +204,7 @@ DOORS = (
     "program.patterns",
     "program.products_of_run",
     "program.recompiled",
+    "program.rounds",
     # sets of instants, and what runtimes call things
     "timeline.intervals",
     "timeline.names",

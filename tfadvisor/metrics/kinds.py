@@ -327,7 +327,7 @@ def patterns_of_any_device(question: Question) -> ProgramPatterns:
     for host in counted_hosts(question.run):
         if host.program is not None and host.program.patterns is not None:
             return host.program.patterns
-    raise MetricAbsent("the trace carries no HLO of a step's program with collectives")
+    raise MetricAbsent("the trace carries no HLO of the step's program")
 
 
 def _named(question: Question, names: tuple[str, ...]) -> list[HotOp]:

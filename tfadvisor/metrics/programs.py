@@ -5,6 +5,8 @@ the device's peak they run.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from tfadvisor.metrics.kinds import (
     OpKind,
@@ -13,6 +15,7 @@ from tfadvisor.metrics.kinds import (
     kind_of,
     known_ops,
     known_where,
+    patterns_of_any_device,
 )
 from tfadvisor.metrics.rates import Rates, rates_of
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
@@ -21,8 +24,11 @@ from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.names.device_events import instruction_name
 from tfadvisor.timeline.names.program_calls import function_of_module
 from tfadvisor.timeline.summary import HotOp, HotOps
-from tfadvisor.units import PS_PER_S, Unit, percent
+from tfadvisor.units import PS_PER_S, PS_PER_US, Unit, percent, size
 from tfadvisor.vocabulary import Better, TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.program.rounds import FreeLoop
 
 _ENOUGH_KNOWN = 0.5
 """Ratios are given only when they rest on at least this share of the compute time."""
@@ -285,16 +291,119 @@ def looped_updates_per_step(question: Question) -> float:
     return count_per_step(question, looped_scatters(question))
 
 
-def scatter_loop_share(question: Question) -> float:
-    """Share of step time in looped_scatters: their kernels, and the launches between
+def share_with_launches(question: Question, ops: Sequence[HotOp]) -> float:
+    """Share of step time in these of known_ops: their kernels, and the launches between
     kernels in proportion to their number. Raises MetricAbsent without HLO.
     """
     found = known_ops(question)
-    updates = looped_scatters(question)
-    time = sum(update.total_ps for update in updates) / found.compute_ps
-    number = sum(update.count for update in updates) / sum(op.count for op in found.ops)
+    time = sum(op.total_ps for op in ops) / found.compute_ps
+    number = sum(op.count for op in ops) / sum(op.count for op in found.ops)
     launching = share(question, TimeClass.LAUNCH) + share(question, TimeClass.IDLE)
     return min(time, 1.0) * share(question, TimeClass.COMPUTE) + number * launching
+
+
+_ALL_NEEDED = "no loop takes time of which it shows that no round needs another"
+
+
+class _LoopOps(NamedTuple):
+    """A loop whose rounds do not need each other, and those of the hottest ops that run
+    in it, or stand for all that it runs.
+    """
+
+    loop: FreeLoop
+    ops: list[HotOp]
+
+    def total_ps(self) -> int:
+        """Summed over the counted steps."""
+        return sum(op.total_ps for op in self.ops)
+
+    def runs(self) -> int:
+        """How many ops run in the counted steps, those that the trace does not show
+        too.
+        """
+        return sum(op.count * self.loop.kernels[op.op] for op in self.ops)
+
+
+@once
+def _free_loops(question: Question) -> list[_LoopOps]:
+    """Those that take time, most first. Raises MetricAbsent without HLO."""
+    patterns = patterns_of_any_device(question)
+    ops = _of_hottest_program(question)
+    found = []
+    for loop in patterns.rounds.free:
+        found.append(_LoopOps(loop, [op for op in ops if op.op in loop.kernels]))
+    return sorted(filter(_LoopOps.runs, found), key=_LoopOps.total_ps, reverse=True)
+
+
+def _of_hottest_program(question: Question) -> list[HotOp]:
+    module = patterns_of_any_device(question).module
+    return [op for op in known_ops(question).ops if op.module == module]
+
+
+def in_free_loops(question: Question) -> list[HotOp]:
+    """The hottest ops in loops whose rounds do not need each other. Raises MetricAbsent
+    without HLO.
+    """
+    return [op for loop in _free_loops(question) for op in loop.ops]
+
+
+def free_loop_place(question: Question) -> str:
+    """The one that takes most time: `while.7 (train.py:21)`, "" without any. Raises
+    MetricAbsent without HLO.
+    """
+    for loop, _ in _free_loops(question):
+        return f"{loop.name} ({loop.line})" if loop.line else loop.name
+    return ""
+
+
+@fact
+def independent_rounds(question: Question) -> str:
+    """Of the loop that takes most time of those whose rounds do not need each other,
+    how many the compiler noted and where: `the 32 rounds at train.py:21`.
+    """
+    for loop, _ in _free_loops(question):
+        number = f"{loop.rounds:,} " if loop.rounds else ""
+        return f"the {number}rounds at {loop.line or loop.name}"
+    raise MetricAbsent(_ALL_NEEDED)
+
+
+@metric(
+    unit=Unit.US,
+    better=Better.NEITHER,
+)
+def independent_loop_op_us(question: Question) -> float:
+    """How long an op takes in while loops whose rounds do not need each other, a mean;
+    where the trace shows a loop as one event, by the ops that the HLO counts in it.
+    """
+    found = _free_loops(question)
+    runs = sum(loop.runs() for loop in found)
+    if not runs:
+        raise MetricAbsent(_ALL_NEEDED)
+    return sum(loop.total_ps() for loop in found) / runs / PS_PER_US
+
+
+# Loops that copy an array that they carry.
+
+
+def carried_copies(question: Question) -> list[HotOp]:
+    """Copies of whole arrays in each round of a loop that writes parts of them. Raises
+    MetricAbsent without HLO.
+    """
+    names = {copy.name for copy in patterns_of_any_device(question).rounds.copies}
+    return [op for op in _of_hottest_program(question) if op.op in names]
+
+
+@fact
+def carried_copy_array(question: Question) -> str:
+    """The array that the costliest of carried_copies copies, its size, and how often:
+    `f32[80,80,80], 2.0 MB, in each of 78 rounds`.
+    """
+    copies = patterns_of_any_device(question).rounds.copies
+    for op in carried_copies(question):
+        copy = next(each for each in copies if each.name == op.op)
+        rounds = f"each of {copy.rounds:,} rounds" if copy.rounds else "each round"
+        return f"{copy.array.partition('{')[0]}, {size(copy.bytes)}, in {rounds}"
+    raise MetricAbsent("no loop copies a whole array of which it writes parts")
 
 
 def unrolled_ops(question: Question) -> list[HotOp]:

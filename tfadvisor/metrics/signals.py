@@ -28,10 +28,13 @@ from tfadvisor.metrics.needless import (
 )
 from tfadvisor.metrics.products import misaligned_products
 from tfadvisor.metrics.programs import (
+    carried_copies,
     copies_of_arguments,
+    free_loop_place,
+    in_free_loops,
     looped_scatters,
     looped_slice_copies,
-    scatter_loop_share,
+    share_with_launches,
     unrolled_ops,
 )
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
@@ -204,8 +207,23 @@ SIGNALS = (
         "kernels, and the launches between kernels in "
         "proportion to their number",
         lambda asked: _of_program(looped_scatters)(asked)._replace(
-            fraction=scatter_loop_share(asked)
+            fraction=share_with_launches(asked, looped_scatters(asked))
         ),
+    ),
+    Signal(
+        "independent_loop",
+        "while loops whose rounds do not need each other, since each hands on a "
+        "counter, rows of its own and sums alone, from the trace's HLO: their kernels, "
+        "and the launches between kernels in proportion to their number",
+        lambda asked: SignalShare(
+            share_with_launches(asked, in_free_loops(asked)), free_loop_place(asked)
+        ),
+    ),
+    Signal(
+        "carried_copy",
+        "copies of a whole array in each round of a while loop that writes parts of "
+        "it, from the trace's HLO",
+        _of_program(carried_copies),
     ),
     Signal(
         "random_number",

@@ -205,6 +205,36 @@ def called_before(
     return called
 
 
+def computations_of(kernel: Instruction) -> list[Computation]:
+    """Those whose instructions are kernels of their own when it runs, callers before
+    what they call. Raises TraceError for damaged bytes.
+    """
+    called = set(_runs(kernel))
+    found = []
+    for computation in reversed(kernel.computation.module.computations):
+        if computation in called:
+            found.append(computation)
+            for each in computation.instructions:
+                called.update(_runs(each))
+    return found
+
+
+def names_of_kernels(kernel: Instruction) -> Iterator[str]:
+    """Its name and those of what it runs, each once. Raises TraceError for damaged
+    bytes.
+    """
+    yield kernel.name
+    for computation in computations_of(kernel):
+        for each in computation.instructions:
+            yield each.name
+
+
+def _runs(kernel: Instruction) -> tuple[Computation, ...]:
+    if kernel.opcode in CALLING and kernel.opcode != "fusion":
+        return called_before(kernel.computation, kernel)
+    return ()
+
+
 def reached(module: Module) -> frozenset[int]:
     """The ids of the computations that the entry reaches, through fusions too. Raises
     TraceError for damaged bytes.

@@ -231,6 +231,16 @@ def _of_most(computation: Computation) -> SourceLocation | None:
     return max(named, key=lambda place: count[place.file, place.line], default=None)
 
 
+def line_of(instruction: Instruction) -> str:
+    """`train.py:70`, "" where the trace does not tell. Raises TraceError for damaged
+    bytes.
+    """
+    place = location_of(instruction)
+    if place is None or not place.file:
+        return ""
+    return f"{place.file.rpartition('/')[2]}:{place.line}"
+
+
 def location_near(
     instruction: Instruction,
     users: Mapping[int, Sequence[Instruction]],

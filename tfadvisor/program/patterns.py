@@ -5,22 +5,21 @@ unrolled, rows that nothing uses.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from tfadvisor.errors import TraceError
 from tfadvisor.program.flow import (
-    CALLING,
     Users,
-    called_before,
     inside,
     kernel_computations,
+    names_of_kernels,
     way_back,
 )
 from tfadvisor.program.matrix_products import DotSize, products
 from tfadvisor.program.module import Computation, Instruction, Module
-from tfadvisor.program.operations import location_of
+from tfadvisor.program.operations import line_of, location_of
 from tfadvisor.tallies import listed
 
 _HOPS = 8
@@ -224,8 +223,8 @@ def _picked(picking: Instruction, part: Instruction, users: Users) -> PickedRows
     feeding = [each for each in _feeding(picking, users) if each.opcode not in _GIVEN]
     if not _is_all_that_uses(part, around, feeding):
         return NO_ROWS
-    names = sorted(name for each in feeding for name in _with_called(each))
-    return PickedRows(tuple(names), rows, argument, _line_of(part))
+    names = sorted(name for each in feeding for name in names_of_kernels(each))
+    return PickedRows(tuple(names), rows, argument, line_of(part))
 
 
 def _is_all_that_uses(
@@ -239,13 +238,6 @@ def _is_all_that_uses(
     way = list(way_back(part.operands[0], around))
     source = next((at for at, (_, holder) in enumerate(way) if holder is None), -1)
     return source >= 0 and all(id(made) in alone for made, _ in way[: source + 1])
-
-
-def _line_of(part: Instruction) -> str:
-    place = location_of(part)
-    if place is None or not place.file:
-        return ""
-    return f"{place.file.rpartition('/')[2]}:{place.line}"
 
 
 def _argument_of(part: Instruction, around: Instruction | None) -> str:
@@ -275,24 +267,6 @@ def _feeding(target: Instruction, users: Users) -> list[Instruction]:
             mine.add(each.id)
             found.append(each)
     return found
-
-
-def _with_called(kernel: Instruction) -> Iterator[str]:
-    """Its name and those of what it runs, each once."""
-    yield kernel.name
-    called = set(_runs(kernel))
-    for computation in reversed(kernel.computation.module.computations):
-        if computation in called:
-            for each in computation.instructions:
-                yield each.name
-                called.update(_runs(each))
-
-
-def _runs(kernel: Instruction) -> tuple[Computation, ...]:
-    """The computations of which the instructions are kernels of their own."""
-    if kernel.opcode in CALLING and kernel.opcode != "fusion":
-        return called_before(kernel.computation, kernel)
-    return ()
 
 
 def most_copies(program: Module) -> tuple[str, str, int, int]:

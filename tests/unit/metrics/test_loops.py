@@ -1,4 +1,6 @@
-"""Scatters that became loops, slices copied in loops, loops that were unrolled."""
+"""Scatters that became loops, rounds that do not need each other, copies in loops, and
+loops that were unrolled.
+"""
 
 from __future__ import annotations
 
@@ -76,6 +78,125 @@ def test_slices_copied_around_a_loops_products() -> None:
 
     assert with_products.value("looped_slice_copy_fraction") == approx(0.3)
     assert without.value("looped_slice_copy_fraction") == 0
+
+
+CARRIED = f"(s32[], {SQUARE}, {SQUARE})"
+"""A counter, what is given, and what is made."""
+
+
+def element(one: int, index: int, shape: str) -> bytes:
+    extra = hlo.field(13, index)
+    return hlo.op(one, "get-tuple-element", shape, 10, extra=extra)
+
+
+def rounds(made: bytes, *more: bytes, copied: bool = False) -> bytes:
+    """Eight rounds, in a call that holds nothing else, and a kernel behind it. Each
+    makes 17 of given 12 or of 13, and writes it into 13, or into a copy of it.
+    """
+    body = hlo.computation(
+        2,
+        hlo.op(10, "parameter", CARRIED),
+        element(11, 0, "s32[]"),
+        element(12, 1, SQUARE),
+        element(13, 2, SQUARE),
+        hlo.op(14, "constant", "s32[]"),
+        hlo.op(15, "add", "s32[]", 11, 14),
+        made,
+        *more,
+        hlo.op(
+            18,
+            "dynamic-update-slice",
+            SQUARE,
+            20 if copied else 13,
+            17,
+            11,
+            14,
+            name="write",
+        ),
+        hlo.op(19, "tuple", CARRIED, 15, 12, 18),
+    )
+    until = hlo.computation(
+        3,
+        hlo.op(30, "parameter", CARRIED),
+        hlo.op(31, "get-tuple-element", "s32[]", 30),
+        hlo.op(33, "compare", "pred[]", 31, 31),
+    )
+    loop = hlo.op(
+        41,
+        "while",
+        CARRIED,
+        40,
+        calls=[2, 3],
+        name="loop",
+        config={"known_trip_count": {"n": "8"}},
+        metadata=hlo.metadata("jit(step)/while", "train.py", 21),
+    )
+    return hlo.module(
+        body,
+        until,
+        hlo.computation(4, hlo.op(40, "parameter", CARRIED), loop),
+        hlo.computation(
+            1,
+            hlo.op(51, "parameter", CARRIED),
+            hlo.op(52, "call", CARRIED, 51, calls=[4], name="call"),
+            hlo.op(53, "tanh", CARRIED, 52, name="after"),
+        ),
+    )
+
+
+OF_GIVEN, OF_MADE = (
+    hlo.op(17, "tanh", "f32[1,64]", source, name="row") for source in (12, 13)
+)
+AFTER = ("loop_tanh_fusion", 20.0, "after")
+
+
+def test_rounds_that_do_not_need_each_other_take_their_kernels_and_launches() -> None:
+    """Of 17 kernels 16 are the loop's: of 1 and 3 µs, 32 of 52 µs of compute, and 16 of
+    17 parts of what is no compute.
+    """
+    kernels = [("row", 1.0, "row"), ("write", 3.0, "write")] * 8
+    metrics = gpu_steps(*kernels, AFTER, program=rounds(OF_GIVEN)).measure()
+
+    compute, launch, idle = (
+        metrics.value(f"{one}_fraction") or 0.0
+        for one in ("compute", "kernel_launch_gap", "idle")
+    )
+    assert compute == approx(0.52)
+    assert metrics.value("independent_loop_fraction") == approx(
+        0.32 + 16 / 17 * (launch + idle)
+    )
+    assert metrics.value("independent_loop_op_us") == approx(2)
+    assert metrics.fact("independent_rounds") == "the 8 rounds at train.py:21"
+    assert metrics.fact("independent_loop_op") == "loop (train.py:21)"
+
+
+def test_a_call_that_runs_all_rounds_counts_their_ops() -> None:
+    """Four ops in each of 8 rounds, a counter and a condition among them: 32 take 64
+    µs."""
+    call = ("call", 64.0, "call")
+    metrics = gpu_steps(call, program=rounds(OF_GIVEN)).measure()
+
+    assert metrics.value("independent_loop_op_us") == approx(2)
+
+
+def test_rounds_that_read_what_others_made() -> None:
+    metrics = gpu_steps(("row", 50.0, "row"), program=rounds(OF_MADE)).measure()
+
+    assert metrics.value("independent_loop_fraction") == 0
+    assert "needs another" in metrics["independent_loop_op_us"].reason
+
+
+def test_an_array_that_a_loop_copies_whole() -> None:
+    """64 × 64 numbers of 4 bytes are 16 KiB; the copies take 8 × 5 of 100 µs."""
+    copy = hlo.op(20, "copy", SQUARE, 13, name="copy")
+    program = rounds(OF_MADE, copy, copied=True)
+    metrics = gpu_steps(*[("copy", 5.0, "copy")] * 8, AFTER, program=program).measure()
+
+    assert metrics.value("carried_copy_fraction") == approx(0.4)
+    assert metrics.fact("carried_copy_op") == "copy"
+    assert (
+        metrics.fact("carried_copy_array") == "f32[64,64], 16 KiB, in each of 8 rounds"
+    )
 
 
 def test_a_cpu_run_may_scatter_in_loops_too() -> None:

@@ -24,6 +24,7 @@ from tfadvisor.program.module import Instruction, Module
 from tfadvisor.program.operations import location_of
 from tfadvisor.program.parameters import copied_argument, parameter_summary
 from tfadvisor.program.patterns import unfused_attention, unrolled
+from tfadvisor.program.rounds import rounds_of
 
 OF_MODULES: tuple[Callable[[Module], object], ...] = (
     lambda module: module.name,
@@ -32,6 +33,7 @@ OF_MODULES: tuple[Callable[[Module], object], ...] = (
     collectives,
     parameter_summary,
     unfused_attention,
+    rounds_of,
     collectives_between_products,
     hlo.cost_of,
 )

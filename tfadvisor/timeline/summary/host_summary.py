@@ -24,7 +24,6 @@ from tfadvisor.timeline.summary.hot_ops import (
     hottest_program,
 )
 from tfadvisor.timeline.timeline_parts import Device, Steps
-from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -202,11 +201,7 @@ def _program(
     index = _telling_device(devices) if host.programs.keys else 0
     summary = devices[index]
     patterns = None
-    if host.programs.keys and (
-        summary.kind is not DeviceKind.CPU
-        or len(devices) > 1
-        or len(summary.collectives)
-    ):
+    if host.programs.keys:
         from tfadvisor.timeline.summary.main_program import (
             program_patterns,
         )  # small traces need none

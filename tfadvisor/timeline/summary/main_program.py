@@ -35,6 +35,7 @@ from tfadvisor.program.patterns import (
     picked_rows,
     unfused_attention,
 )
+from tfadvisor.program.rounds import NO_ROUNDS, Rounds, rounds_of
 from tfadvisor.timeline.program_ops import find_instruction
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.timeline.summary.hot_ops import HotOps, hottest_program, program_of_row
@@ -57,6 +58,8 @@ class ProgramPatterns(msgspec.Struct, frozen=True):
     """All-to-alls of a mixture of experts."""
     picked: PickedRows
     """What it computes for rows of which it keeps few."""
+    rounds: Rounds
+    """What is said of its loops."""
     equal_partitions: int
     """How many devices compute the same in it; 1 where each may compute something else.
     """
@@ -100,6 +103,7 @@ def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | Non
         asked_for=_names(asked_for, program),
         experts=_names(of_experts, program),
         picked=_told(picked_rows, program, NO_ROWS),
+        rounds=_told(rounds_of, program, NO_ROUNDS),
         equal_partitions=_told(equal_partitions, program, 1),
     )
 

@@ -1,0 +1,367 @@
+"""What the rounds of a loop need of each other, and arrays that a round copies whole."""
+
+from __future__ import annotations
+
+import pytest
+from support import hlo_builder as hlo
+
+from tfadvisor.program.module import Module
+from tfadvisor.program.rounds import NO_ROUNDS, CarriedCopy, Rounds, rounds_of
+
+ROWS, ROW, NUMBER = "f32[8,4]{1,0}", "f32[1,4]{1,0}", "s32[]"
+CARRIED = f"({NUMBER}, {ROWS}, {ROWS})"
+"""A counter, what is given, and what is made."""
+
+
+def element(one: int, whole: int, index: int, shape: str) -> bytes:
+    extra = hlo.field(13, index)
+    return hlo.op(one, "get-tuple-element", shape, whole, extra=extra)
+
+
+COUNTS = (
+    hlo.op(10, "parameter", CARRIED),
+    element(11, 10, 0, NUMBER),
+    element(12, 10, 1, ROWS),
+    element(13, 10, 2, ROWS),
+    hlo.op(14, "constant", NUMBER),
+    hlo.op(15, "add", NUMBER, 11, 14),
+)
+"""The counter is 11, what is given 12, what is made 13, the next counter 15."""
+WORK = (
+    hlo.op(16, "dynamic-slice", ROW, 12, 11, 14),
+    hlo.op(17, "tanh", ROW, 16, name="tanh"),
+)
+"""Makes 17, a row of what is given."""
+WRITES = hlo.op(18, "dynamic-update-slice", ROWS, 13, 17, 11, 14, name="write")
+UNTIL = hlo.computation(
+    3,
+    hlo.op(30, "parameter", CARRIED),
+    element(31, 30, 0, NUMBER),
+    hlo.op(32, "constant", NUMBER),
+    hlo.op(33, "compare", "pred[]", 31, 32),
+)
+PLACE = hlo.metadata("jit(f)/while", "train.py", 21)
+
+
+def program(
+    *body: bytes,
+    handed_on: tuple[int, int, int] = (15, 12, 18),
+    before: tuple[bytes, ...] = (),
+    until: bytes = UNTIL,
+    config: dict[str, object] | None = None,
+    around: tuple[bytes, ...] = (),
+) -> Module:
+    """A loop of this body. before: computations that it calls. around: instructions
+    beside the loop."""
+    root = hlo.op(19, "tuple", CARRIED, *handed_on)
+    loop = hlo.op(
+        2,
+        "while",
+        CARRIED,
+        1,
+        calls=[2, 3],
+        name="loop",
+        metadata=PLACE,
+        config={"known_trip_count": {"n": "8"}} if config is None else config,
+    )
+    return Module(
+        hlo.module(
+            *before,
+            hlo.computation(2, *COUNTS, *body, root),
+            until,
+            hlo.computation(1, hlo.op(1, "parameter", CARRIED), *around, loop),
+        )
+    )
+
+
+def free(*body: bytes, **more: object) -> list[str]:
+    """Names of the loops whose rounds do not need each other."""
+    return [loop.name for loop in rounds_of(program(*body, **more)).free]  # type: ignore[arg-type]
+
+
+def test_rounds_that_each_write_a_row_of_their_own() -> None:
+    """Five ops in each of 8 rounds: three of the work, a counter and a condition."""
+    (loop,) = rounds_of(program(*WORK, WRITES)).free
+
+    assert (loop.name, loop.line, loop.rounds) == ("loop", "train.py:21", 8)
+    assert loop.kernels["tanh"] == loop.kernels["write"] == 1
+    assert loop.kernels["loop"] == 5 * 8
+
+
+def test_a_number_of_rounds_that_is_not_noted() -> None:
+    (loop,) = rounds_of(program(*WORK, WRITES, config={})).free
+
+    assert (loop.rounds, loop.kernels["loop"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        hlo.op(18, "add", ROWS, 13, 17),
+        hlo.op(18, "add", ROWS, 17, 13),
+    ],
+)
+def test_rounds_that_add_up(last: bytes) -> None:
+    assert free(*WORK, last) == ["loop"]
+
+
+def test_counting_alone_is_no_work() -> None:
+    assert free(handed_on=(15, 12, 13)) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "handed_on"),
+    [
+        ((hlo.op(18, "tanh", ROWS, 13),), (15, 12, 18)),
+        ((hlo.op(18, "add", ROWS, 13, 13),), (15, 12, 18)),
+        (
+            (
+                hlo.op(16, "dynamic-slice", ROW, 13, 11, 14),
+                hlo.op(17, "tanh", ROW, 16),
+                WRITES,
+            ),
+            (15, 12, 18),
+        ),
+        ((*WORK, hlo.op(18, "subtract", ROWS, 17, 13)), (15, 12, 18)),
+        (
+            (*WORK, hlo.op(18, "dynamic-update-slice", ROWS, 13, 17, 14, 14)),
+            (15, 12, 18),
+        ),
+        (
+            (
+                *WORK,
+                hlo.op(20, "reduce", NUMBER, 12),
+                hlo.op(18, "dynamic-update-slice", ROWS, 13, 17, 20, 14),
+            ),
+            (15, 12, 18),
+        ),
+        ((*WORK, WRITES), (15, 13, 18)),
+        ((*WORK, WRITES), (11, 12, 18)),
+        ((*WORK, WRITES, hlo.op(20, "add", NUMBER, 11, 11)), (20, 12, 18)),
+        ((*WORK, WRITES, hlo.op(20, "all-reduce", ROW, 17)), (15, 12, 18)),
+        (
+            (
+                *WORK,
+                WRITES,
+                hlo.op(20, "custom-call", ROW, 17, target="xla_python_cpu_callback"),
+            ),
+            (15, 12, 18),
+        ),
+        (
+            (
+                *WORK,
+                hlo.op(20, "add", ROWS, 13, 17),
+                hlo.op(18, "dynamic-update-slice", ROWS, 12, 20, 11, 14),
+            ),
+            (15, 18, 20),
+        ),
+    ],
+    ids=[
+        "a state",
+        "a state that grows",
+        "a row that reads what was written",
+        "a difference that changes its sign",
+        "always the same row",
+        "a row that the data says",
+        "an array in the place of another",
+        "no counter",
+        "a counter that doubles",
+        "an exchange in each round",
+        "a callback in each round",
+        "rows of a running sum",
+    ],
+)
+def test_rounds_that_need_those_before_them(
+    body: tuple[bytes, ...], handed_on: tuple[int, int, int]
+) -> None:
+    assert free(*body, handed_on=handed_on) == []
+
+
+def test_a_loop_until_its_result_is_good_needs_the_result() -> None:
+    until = hlo.computation(
+        3,
+        hlo.op(30, "parameter", CARRIED),
+        element(31, 30, 2, ROWS),
+        hlo.op(33, "reduce", "pred[]", 31),
+    )
+
+    assert free(*WORK, WRITES, until=until) == []
+
+
+@pytest.mark.parametrize("opcode", ["fusion", "call"])
+@pytest.mark.parametrize(("read", "found"), [(41, ["loop"]), (40, [])])
+def test_what_lies_in_a_fusion_or_a_call_is_looked_into(
+    opcode: str, read: int, found: list[str]
+) -> None:
+    """Its arguments are what is made, what is given and the counter; it reads a row of
+    the first or the second."""
+    inner = hlo.computation(
+        4,
+        hlo.op(40, "parameter", ROWS),
+        hlo.op(41, "parameter", ROWS, number=1),
+        hlo.op(42, "parameter", NUMBER, number=2),
+        hlo.op(43, "constant", NUMBER),
+        hlo.op(44, "dynamic-slice", ROW, read, 42, 43),
+        hlo.op(45, "tanh", ROW, 44),
+        hlo.op(46, "dynamic-update-slice", ROWS, 40, 45, 42, 43),
+        hlo.op(47, "add", NUMBER, 42, 43),
+        hlo.op(48, "tuple", f"({ROWS}, {NUMBER})", 46, 47),
+    )
+    body = (
+        hlo.op(20, opcode, f"({ROWS}, {NUMBER})", 13, 12, 11, calls=[4]),
+        element(18, 20, 0, ROWS),
+        element(21, 20, 1, NUMBER),
+    )
+
+    assert free(*body, before=(inner,), handed_on=(21, 12, 18)) == found
+
+
+def inner_loop(body: bytes, until: bytes) -> tuple[bytes, ...]:
+    """Computations of a loop over a row, whose round is 51 to the next row."""
+    carried = f"({NUMBER}, {ROW})"
+    return (
+        hlo.computation(
+            4,
+            hlo.op(50, "parameter", carried),
+            element(51, 50, 1, ROW),
+            element(52, 50, 0, NUMBER),
+            body,
+            hlo.op(54, "tuple", carried, 52, 53),
+        ),
+        hlo.computation(5, hlo.op(60, "parameter", carried), until),
+    )
+
+
+def test_a_recurrence_in_each_round_is_the_rounds_own() -> None:
+    """The outer rounds do not need each other, those of the inner loop do."""
+    body = (
+        *WORK,
+        hlo.op(20, "tuple", f"({NUMBER}, {ROW})", 14, 17),
+        hlo.op(21, "while", f"({NUMBER}, {ROW})", 20, calls=[4, 5], name="inner"),
+        element(22, 21, 1, ROW),
+        hlo.op(18, "dynamic-update-slice", ROWS, 13, 22, 11, 14),
+    )
+    inner = inner_loop(
+        hlo.op(53, "tanh", ROW, 51, name="state"), element(61, 60, 0, NUMBER)
+    )
+
+    (loop,) = rounds_of(program(*body, before=inner)).free
+
+    assert loop.name == "loop"
+    assert {"inner", "state"} < set(loop.kernels)
+
+
+def test_an_inner_loop_that_begins_where_the_round_before_it_ended() -> None:
+    body = (
+        hlo.op(16, "dynamic-slice", ROW, 13, 11, 14),
+        hlo.op(20, "tuple", f"({NUMBER}, {ROW})", 14, 16),
+        hlo.op(21, "while", f"({NUMBER}, {ROW})", 20, calls=[4, 5], name="inner"),
+        element(22, 21, 1, ROW),
+        hlo.op(18, "dynamic-update-slice", ROWS, 13, 22, 11, 14),
+    )
+    inner = inner_loop(hlo.op(53, "tanh", ROW, 51), element(61, 60, 0, NUMBER))
+
+    assert free(*body, before=inner) == []
+
+
+def test_a_branch_that_what_was_made_decides() -> None:
+    """Either branch gives a row of what is given."""
+    branches = (
+        hlo.computation(4, hlo.op(40, "parameter", ROW)),
+        hlo.computation(5, hlo.op(50, "parameter", ROW), hlo.op(51, "negate", ROW, 50)),
+    )
+
+    def of(deciding: int) -> list[str]:
+        body = (
+            *WORK,
+            hlo.op(20, "reduce", "pred[]", deciding),
+            hlo.op(21, "conditional", ROW, 20, 17, 17, calls=[4, 5]),
+            hlo.op(18, "dynamic-update-slice", ROWS, 13, 21, 11, 14),
+        )
+        return free(*body, before=branches)
+
+    assert of(12) == ["loop"]
+    assert of(13) == []
+
+
+@pytest.mark.parametrize(
+    ("beside", "counts"),
+    [((), True), ((hlo.op(5, "tanh", CARRIED, 1),), False)],
+    ids=["for the loop alone", "with other work"],
+)
+def test_a_call_that_is_there_for_the_loop(
+    beside: tuple[bytes, ...], counts: bool
+) -> None:
+    root = hlo.op(19, "tuple", CARRIED, 15, 12, 18)
+    loop = hlo.op(2, "while", CARRIED, 1, calls=[2, 3], name="loop")
+    module = hlo.module(
+        hlo.computation(2, *COUNTS, *WORK, WRITES, root),
+        UNTIL,
+        hlo.computation(4, hlo.op(1, "parameter", CARRIED), *beside, loop),
+        hlo.computation(
+            1, hlo.op(7, "parameter", CARRIED), hlo.op(6, "call", CARRIED, 7, calls=[4])
+        ),
+    )
+
+    (found,) = rounds_of(Module(module)).free
+
+    assert ("call.6" in found.kernels) is counts
+
+
+READS = (
+    hlo.op(16, "dynamic-slice", ROW, 13, 11, 14),
+    hlo.op(17, "tanh", ROW, 16),
+)
+
+
+def test_a_copy_of_a_whole_array_of_which_a_round_writes_a_row() -> None:
+    """8 rows of 4 numbers of 4 bytes."""
+    copies = (
+        hlo.op(20, "copy", ROWS, 13, name="copy"),
+        hlo.op(18, "dynamic-update-slice", ROWS, 20, 17, 11, 14),
+    )
+
+    found = rounds_of(program(*READS, *copies))
+
+    assert found == Rounds(copies=(CarriedCopy("copy", ROWS, 128, 8),))
+
+
+@pytest.mark.parametrize(
+    ("copied", "last"),
+    [
+        (hlo.op(20, "copy", ROWS, 12), WRITES),
+        (hlo.op(20, "copy", "f32[8,4]{0,1}", 13), WRITES),
+        (hlo.op(20, "copy", ROW, 17), WRITES),
+        (hlo.op(20, "copy", ROWS, 13), hlo.op(18, "tanh", ROWS, 20)),
+    ],
+    ids=[
+        "of what stays as it is",
+        "into another layout",
+        "of a row",
+        "of what is made anew as a whole",
+    ],
+)
+def test_copies_of_other_things(copied: bytes, last: bytes) -> None:
+    assert rounds_of(program(*READS, copied, last)).copies == ()
+
+
+def test_calls_that_double_at_each_depth_are_given_up() -> None:
+    """2 ** 30 instructions, if each call were read."""
+    calls = [hlo.computation(100, hlo.op(1000, "parameter", ROW))]
+    for depth in range(1, 31):
+        one = 1000 + 10 * depth
+        calls.append(
+            hlo.computation(
+                100 + depth,
+                hlo.op(one, "parameter", ROW),
+                hlo.op(one + 1, "call", ROW, one, calls=[99 + depth]),
+                hlo.op(one + 2, "call", ROW, one + 1, calls=[99 + depth]),
+            )
+        )
+    body = (
+        *WORK,
+        hlo.op(20, "call", ROW, 17, calls=[130]),
+        hlo.op(18, "dynamic-update-slice", ROWS, 13, 20, 11, 14),
+    )
+
+    assert rounds_of(program(*body, before=tuple(calls))) == NO_ROUNDS
