@@ -111,6 +111,8 @@ class Location(msgspec.Struct, frozen=True):
     """From 1; None where the trace does not tell."""
     op: str
     """The function or op there, "" where the trace does not tell."""
+    text: str | msgspec.UnsetType = msgspec.UNSET
+    """The line itself; absent where the program's source is not known."""
 
 
 class SourceRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

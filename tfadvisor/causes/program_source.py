@@ -44,6 +44,8 @@ _SHOWING = frozenset(
 """Methods that show or log what they are given."""
 _MOST_SEARCHED = 200
 """Files; a program of more keeps its settings in few of them."""
+_LONGEST = 400
+"""Characters of a line."""
 Name = str
 """Of a variable, or `self.state` for an attribute."""
 
@@ -132,6 +134,15 @@ class ProgramSource:
             if len(first) == len(second) == 1:
                 found.append(_on_same(loop, first[0], second[0]))
         return bool(found) and all(found)
+
+    def text_at(self, file: str, line: int | None) -> str:
+        """A line without its indent, as far as it is shown; "" where it is not
+        there.
+        """
+        parsed = self.files.read(file)
+        if parsed is None or not 0 < (line or 0) <= len(parsed.lines):
+            return ""
+        return parsed.lines[(line or 0) - 1].strip()[:_LONGEST]
 
     def line_of(self, spent: Spent) -> int:
         """The line on which the program spends it: of the call that the trace names,

@@ -292,13 +292,22 @@ def evidence_words(evidence: Evidence) -> str:
     )
 
 
+_LONGEST_LINE = 64
+"""Characters of a line of the program behind its place."""
+
+
 def location_words(location: Location) -> str:
-    """`train.py:41 in load_batch`, as the trace names it."""
+    """`train.py:41 in load_batch`, as the trace names it, then the line where it is
+    known: ` │ batch = load(rows)`.
+    """
     if location.line is None:
         place = location.file
     else:
         place = f"{location.file}:{location.line}"
-    return f"{place} in {location.op}" if location.op else place
+    words = f"{place} in {location.op}" if location.op else place
+    if isinstance(location.text, str):
+        words += f" │ {cut(location.text, _LONGEST_LINE)}"
+    return words
 
 
 def advice(report: Report) -> list[Finding]:

@@ -63,6 +63,26 @@ def test_each_line_bears_what_it_calls_outside_of_the_program(program: Path) -> 
     )
 
 
+def test_a_finding_shows_the_line_that_it_points_to(program: Path) -> None:
+    """Of steps of 10 ms save takes 7: it gets what the step gives, and gives nothing
+    back.
+    """
+    builder = trace().call("$train.py:6 train", -50, 45_000)
+    for at in range(0, 40_000, 10_000):
+        builder.step(at, at + 10_000)
+        builder.kernel("GPU:0", "k", at + 10, at + 3_000, launched=(at, at + 1))
+        builder.call("PjitFunction(step)", at, at + 10)
+        builder.call("$train.py:1 save", at + 3_000, at + 10_000)
+        builder.call("$_pickle dumps", at + 3_010, at + 9_990)
+
+    report = builder.report(Options(source=program))
+    first = report.findings[0]
+
+    assert [place.text for place in first.locations] == ["def save(state):"]
+    assert "train.py:1 in save │ def save(state):" in as_text(report)
+    assert "    save(step, float(loss))" in first.fixes[0].snippet
+
+
 def test_a_line_has_its_dispatches(tmp_path: Path) -> None:
     """`step` is called on line 3 alone, twice in each step."""
     (tmp_path / "train.py").write_text("def f():\n    x = 1\n    step(x)\n", "utf-8")

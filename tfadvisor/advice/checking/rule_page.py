@@ -10,6 +10,7 @@ from tfadvisor.advice.judging.conditions import (
     FactIs,
     Joined,
     Known,
+    as_example,
 )
 from tfadvisor.advice.loading.rule import FixRule, Rule
 
@@ -121,7 +122,7 @@ def _fix_lines(fix: FixRule) -> list[str]:
             lines += [f"{word}", "", *_condition_lines(condition, 0), ""]
     for word, code in (("Before", fix.before), ("After", fix.snippet)):
         if code:
-            lines += [f"{word}", "", *_code_lines(fix.kind, code), ""]
+            lines += [f"{word}", "", *_code_lines(fix.kind, as_example(code)), ""]
     if fix.side_effect:
         lines += [f"Side effect: {fix.side_effect.strip()}", ""]
     return lines[:-1]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from tfadvisor.advice.explaining.explained import Known, Paragraph
+from tfadvisor.advice.judging.conditions import as_example
 from tfadvisor.advice.loading.rule import FixRule, Rule
 from tfadvisor.advice.loading.rule_limits import limits_of
 from tfadvisor.metrics import registered_metrics
@@ -43,7 +44,7 @@ def _about_fix(fix: FixRule) -> Iterator[Paragraph]:
     for word, code in (("Before", fix.before), ("After", fix.snippet)):
         if code:
             yield Paragraph(f"{word}:", indent=2)
-            yield Paragraph(code, is_code=True)
+            yield Paragraph(as_example(code), is_code=True)
     yield Paragraph(f"Valid for: {fix.valid_for}", indent=2)
     if fix.side_effect:
         yield Paragraph(f"Side effect: {fix.side_effect}", indent=2)

@@ -213,10 +213,11 @@ def _parse_fact(marked: Marked, path: str, data: dict[str, Any]) -> Condition:
     )
 
 
-# Placeholders in a rule's text: `{metric_or_fact}` becomes the measured value in words.
+# Placeholders in a rule's text: `{metric_or_fact}` becomes the measured value in words;
+# `{fact|load_batch}` the function that the fact names, else the one of the example.
 # Nothing is ever evaluated.
 
-_PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)(?:\|([^{}|\n]+)\|([^{}|\n]+))?\}")
+_PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)(?:\|([^{}|\n]+)(?:\|([^{}|\n]+))?)?\}")
 
 
 def fill(text: str, metrics: Metrics) -> str:
@@ -226,12 +227,22 @@ def fill(text: str, metrics: Metrics) -> str:
 
     def words(match: re.Match[str]) -> str:
         name, one, many = match.groups()
+        if one is not None and many is None and metrics.has_fact(name):
+            return _function(name, metrics) or one
         value = _value(name, metrics)
         if value is None:
             return match.group(0)
-        return value if one is None else counted(value, one, many)
+        return value if many is None else counted(value, one, many)
 
     return _PLACEHOLDER.sub(words, text)
+
+
+def _function(fact: str, metrics: Metrics) -> str:
+    """The bare name of the function that a fact gives with its place; "" for none that
+    a program can call by its name alone.
+    """
+    name = (metrics.fact(fact) or "").partition(" (")[0]
+    return name if name.isidentifier() and not name.startswith("__") else ""
 
 
 def _value(name: str, metrics: Metrics) -> str | None:
@@ -248,9 +259,17 @@ def _value(name: str, metrics: Metrics) -> str | None:
     return None
 
 
+def as_example(text: str) -> str:
+    """With the functions of its example, as the pages about a rule have it."""
+    return _PLACEHOLDER.sub(
+        lambda match: match[2] if match[2] and not match[3] else match[0], text
+    )
+
+
 def placeholders(text: str) -> list[str]:
-    """The names in braces."""
-    return [name for name, _, _ in _PLACEHOLDER.findall(text)]
+    """The names in braces that stand for nothing else where they are not known."""
+    found = _PLACEHOLDER.findall(text)
+    return [name for name, word, many in found if many or not word]
 
 
 def is_given(name: str, metrics: Metrics) -> bool:

@@ -27,8 +27,6 @@ _FEWEST_TICKS = 40
 _TRACE_ERROR = 0.05
 """By which shares of a trace may be off, beside what chance makes of samples."""
 _SIGMAS = 3.0
-_LONGEST = 400
-"""Characters of a line."""
 _ON_HOST = ("host", "input")
 _Share = TypeVar("_Share", bound=RunShare)
 Where = tuple[str, str]
@@ -68,10 +66,7 @@ def with_lines(account: RunAccount, source: ProgramSource | None) -> RunAccount:
         return account
 
     def shown(place: RunPlace) -> RunPlace:
-        parsed = source.files.read(place.file)
-        if parsed is None or not 0 < place.line <= len(parsed.lines):
-            return place
-        return replace(place, text=parsed.lines[place.line - 1].strip()[:_LONGEST])
+        return replace(place, text=source.text_at(place.file, place.line))
 
     def placed(share: _Share) -> _Share:
         return replace(share, places=tuple(map(shown, share.places)))

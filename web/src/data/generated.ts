@@ -137,6 +137,7 @@ export interface Location {
   file: string;
   line: number | null;
   op: string;
+  text?: string;
 }
 
 /** Where a rule's knowledge comes from. */

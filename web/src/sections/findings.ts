@@ -140,7 +140,7 @@ function folding(about: string, ...inside: (Node | null)[]): HTMLElement {
 
 function locations(finding: Finding): HTMLElement | null {
   if (finding.locations.length === 0) return null;
-  return h("ul", { class: "where" }, ...finding.locations.map((one) => h("li", null, h("code", null, placeWords(one)), one.op === "" ? null : ` in ${one.op}`)));
+  return h("ul", { class: "where" }, ...finding.locations.map((one) => h("li", null, h("code", null, placeWords(one)), one.op === "" ? null : ` in ${one.op}`, one.text === undefined ? null : h("span", null, ": ", h("code", null, one.text)))));
 }
 
 export function fixBlock(fix: Fix, name: string): HTMLElement {

@@ -10,7 +10,7 @@ from support.trace_builder import trace
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.advice.findings import SURE, UNSURE, Finding, NotApplicable, Verdict
 from tfadvisor.advice.judging.cause import cause_of
-from tfadvisor.advice.judging.conditions import fill
+from tfadvisor.advice.judging.conditions import as_example, fill, placeholders
 from tfadvisor.advice.judging.judge_rules import judge, run_rules
 from tfadvisor.advice.judging.judged import Judged
 from tfadvisor.advice.judging.verdict import Seen, verdict_of
@@ -267,6 +267,28 @@ def test_a_counted_placeholder_takes_the_word_that_fits_the_number() -> None:
     assert fill(
         text, metrics({"late_host": None}, steps_counted=1.0, kernels_per_step=2.5)
     ) == ("1 step, 2.5 kernels run, unknown hosts, {unknown|a|b}")
+
+
+@pytest.mark.parametrize(
+    ("names", "called"),
+    [
+        ("read_rows (train.py:42)", "read_rows"),
+        ("Loader.get (train.py:42)", "load_batch"),
+        ("__getitem__ (train.py:42)", "load_batch"),
+        ("os.system('') (train.py:42)", "load_batch"),
+        (None, "load_batch"),
+    ],
+)
+def test_an_example_takes_the_programs_own_function_where_its_name_alone_calls_it(
+    names: str | None, called: str
+) -> None:
+    text = "pool.map({input_frame|load_batch}, {1: 2})"
+
+    assert (
+        fill(text, metrics({"input_frame": names})) == f"pool.map({called}, {{1: 2}})"
+    )
+    assert placeholders(text) == []
+    assert as_example(text) == "pool.map(load_batch, {1: 2})"
 
 
 CLASSES = (
