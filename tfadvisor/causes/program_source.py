@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -44,6 +45,8 @@ _SHOWING = frozenset(
 """Methods that show or log what they are given."""
 _MOST_SEARCHED = 200
 """Files; a program of more keeps its settings in few of them."""
+_MOST_LINES = 4
+"""Of a call that is shown."""
 _LONGEST = 400
 """Characters of a line."""
 Name = str
@@ -121,6 +124,18 @@ class ProgramSource:
             for loop in _loops(parsed.tree)
             for call in _calls_of(loop, frozenset({function}))
         )
+
+    def loop_calling(self, function: str) -> str:
+        """The head of the loop that calls a function, and the lines of the call; ""
+        where the program's first files have no such call, or several.
+        """
+        found: dict[tuple[str, int], str] = {}
+        for parsed in self.files.first(_MOST_SEARCHED):
+            for loop in _loops(parsed.tree):
+                for call in _calls_of(loop, frozenset({function})):
+                    place = parsed.file, call.lineno
+                    found.setdefault(place, _shown(parsed.lines, loop, call))
+        return next(iter(found.values())) if len(found) == 1 else ""
 
     def same_arguments(self, file: str, step: str, again: str) -> bool:
         """Whether each loop of a file that calls two functions once calls both on the
@@ -210,6 +225,16 @@ class ProgramSource:
             return None
         names = with_aliases(parsed.tree, called_in(spent))
         return witness_of(parsed, self.line_of(spent), names)
+
+
+def _shown(lines: Sequence[str], loop: ast.For | ast.While, call: ast.Call) -> str:
+    """The loop's first line and those of the call, without their common indent."""
+    first, last = call.lineno, (call.end_lineno or call.lineno)
+    shown = lines[first - 1 : min(last, first + _MOST_LINES - 1)]
+    indent = " " * (len(shown[0]) - len(shown[0].lstrip()))
+    between = [f"{indent}..."] if first > loop.body[0].lineno else []
+    head = [] if first == loop.lineno else [lines[loop.lineno - 1]]
+    return textwrap.dedent("\n".join([*head, *between, *shown]).expandtabs(4))
 
 
 def _loops(tree: ast.Module) -> Iterator[ast.For | ast.While]:

@@ -150,3 +150,26 @@ def test_calls_of_a_step_are_those_in_loops(tmp_path: Path) -> None:
     )
 
     assert ProgramSource(tmp_path).calls_of("train_step") == {("train.py", 3)}
+
+
+@pytest.mark.parametrize(
+    ("program", "shown"),
+    [
+        (
+            "for e in epochs:\n    for x in xs:\n        y = f(x)\n        log(y,\n"
+            "            e)\n",
+            "for x in xs:\n    ...\n    log(y,\n        e)",
+        ),
+        ("while True:\n\tlog(1)\n", "while True:\n    log(1)"),
+        ("while log(1): pass\n", "while log(1): pass"),
+        ("for x in xs:\n    log(x)\n    log(x)\n", ""),
+        ("log(1)\n", ""),
+    ],
+    ids=["a loop inside of another", "tabs", "in its head", "twice", "in no loop"],
+)
+def test_the_one_loop_that_calls_a_function_is_shown(
+    tmp_path: Path, program: str, shown: str
+) -> None:
+    (tmp_path / "train.py").write_text(program, encoding="utf-8")
+
+    assert ProgramSource(tmp_path).loop_calling("log") == shown

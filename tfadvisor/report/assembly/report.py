@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from tfadvisor.advice.evidence import NOTHING_MORE, Evidence
-from tfadvisor.advice.findings import (
-    Broken,
-    CaptureNote,
-    Finding,
-    Location,
-    Passed,
-    Verdict,
-)
+from tfadvisor.advice.findings import Broken, CaptureNote, Finding, Passed, Verdict
 from tfadvisor.advice.judging.cause import Cause, cause_of
 from tfadvisor.advice.judging.judge_rules import Fired
 from tfadvisor.advice.judging.verdict import Seen, unless_asked, verdict_of
@@ -30,6 +22,7 @@ from tfadvisor.arrays import median, percentile
 from tfadvisor.metrics import MetricAbsent, Metrics, class_shares, periods_ms
 from tfadvisor.metrics.layers import compute_parts
 from tfadvisor.report.assembly.attribution import attribution
+from tfadvisor.report.assembly.own_code import with_own_lines
 from tfadvisor.report.assembly.report_tables import machine_infos, run_ops
 from tfadvisor.report.assembly.speed_of_light import speed_of_light
 from tfadvisor.report.model import (
@@ -98,7 +91,7 @@ def assemble(
             )
             for name, metric in metrics.items()
         },
-        findings=_with_lines(ranking.findings, source),
+        findings=with_own_lines(ranking.findings, source),
         not_applicable=ranking.not_applicable,
         capture=(
             *other_steps(evidence.account, steps),
@@ -132,23 +125,6 @@ def _files(
 
     files = annotated(run, source)
     return files, tuple(on_files(files, source))
-
-
-def _with_lines(
-    findings: tuple[Finding, ...], source: ProgramSource | None
-) -> tuple[Finding, ...]:
-    """With the text of the lines that they point to."""
-    if source is None:
-        return findings
-
-    def shown(place: Location) -> Location:
-        text = source.text_at(place.file, place.line)
-        return replace(place, text=text or msgspec.UNSET)
-
-    return tuple(
-        replace(finding, locations=tuple(map(shown, finding.locations)))
-        for finding in findings
-    )
 
 
 def _verdict(
