@@ -154,6 +154,7 @@ def collective_of(name: str) -> Collective | None:
     return tensorflow_collective(name) or kernel_collective(name) or op_collective(name)
 
 
+@lru_cache(maxsize=1 << 14)  # the hosts of a run mostly have the same names
 def tensorflow_collective(name: str) -> Collective | None:
     """The collective of TensorFlow's `name:Type`, as
     `sgd/CollectiveReduceV2:CollectiveReduceV2`.
