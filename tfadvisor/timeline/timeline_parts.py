@@ -202,6 +202,11 @@ class DeviceOps(msgspec.Struct, frozen=True):
         return union_where(self.start, self.end, is_in(self.kind, kinds))
 
 
+def texts_of_rows(names: tuple[str, ...], rows: npt.NDArray[np.int32]) -> list[str]:
+    """The name of each row of a column, "" of -1."""
+    return [names[row] if row >= 0 else "" for row in rows.tolist()]
+
+
 def module_names(
     module: npt.NDArray[np.int32],
     program: npt.NDArray[np.int32],

@@ -23,7 +23,12 @@ from tfadvisor.timeline.names.collective_events import (
 )
 from tfadvisor.timeline.names.device_events import instruction_name
 from tfadvisor.timeline.sweeps import alike, reached
-from tfadvisor.timeline.timeline_parts import Device, DeviceOps, module_names
+from tfadvisor.timeline.timeline_parts import (
+    Device,
+    DeviceOps,
+    module_names,
+    texts_of_rows,
+)
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
@@ -81,29 +86,23 @@ def device_work(
     last, total = _summed(columns, np.zeros(len(ops), np.int64), spent)
     module_of = module_names(ops.module, ops.program, ops.names, ops.program_ids)
     found: list[Spent] = []
-    for event, ps in zip(last.tolist(), total.tolist(), strict=True):
+    rows = zip(
+        last.tolist(),
+        texts_of_rows(ops.names, ops.path[last]),
+        texts_of_rows(ops.names, ops.op[last]),
+        texts_of_rows(ops.names, ops.name[last]),
+        total.tolist(),
+        strict=True,
+    )
+    for event, path, op, kernel, ps in rows:
         own = Spent(
-            kind,
-            path=_text(ops, ops.path, event),
-            op=_text(ops, ops.op, event),
-            kernel=_text(ops, ops.name, event),
-            module=module_of(event),
-            ps=ps,
+            kind, path=path, op=op, kernel=kernel, module=module_of(event), ps=ps
         )
         if kind is not TimeClass.COMPUTE:
             is_placed = len(found) < _MOST_PLACED
             own = _named(own, device, event, programs if is_placed else None)
         found.append(own)
     return found
-
-
-def _text(
-    ops: DeviceOps,
-    column: npt.NDArray[np.int32],
-    event: int,
-) -> str:
-    row = int(column[event])
-    return ops.names[row] if row >= 0 else ""
 
 
 def _named(

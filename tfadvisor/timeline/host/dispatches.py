@@ -587,7 +587,8 @@ def _by_type(
         mine = mine[in_counted_steps(threads.start[mine], steps)]
         np.add.at(time, threads.row[mine], threads.end[mine] - threads.start[mine])
         seen[threads.row[mine]] = True
-    named = ((threads.names[row], int(time[row])) for row in true_at(seen).tolist())
+    rows = zip(true_at(seen).tolist(), time[seen].tolist(), strict=True)
+    named = ((threads.names[row], ps) for row, ps in rows)
     by_type = added_up((op_type(name) or name, ps) for name, ps in named)
     return HostOps(
         int(time.sum()),

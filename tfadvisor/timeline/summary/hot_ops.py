@@ -4,11 +4,11 @@ undisturbed steps.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from tfadvisor.arrays import ranks
 from tfadvisor.errors import TraceError
@@ -17,7 +17,13 @@ from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.device_events import opcode_and_effect, proven_product
 from tfadvisor.timeline.summary.device import OpTable
-from tfadvisor.timeline.timeline_parts import Device, DeviceOps, Stated, Steps
+from tfadvisor.timeline.timeline_parts import (
+    Device,
+    DeviceOps,
+    Stated,
+    Steps,
+    texts_of_rows,
+)
 from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
@@ -108,71 +114,60 @@ def hot_ops(
     order = np.argsort(-time, kind="stable")[:_MOST]
     before = np.cumsum(time[order]) - time[order]
     total = int(time.sum())
-    alike = _rows_alike(table) if programs.keys or stated else []
-    found = [
-        _hot_op(
-            table,
-            int(rows[first[index]]),
-            int(time[index]),
-            int(count[index]),
-            programs,
-            stated,
-            alike,
-        )
-        for index in order[before < _ENOUGH * total].tolist()
-    ]
+    chosen = order[before < _ENOUGH * total]
+    lead = rows[first[chosen]]
+    columns = zip(
+        texts_of_rows(table.names, table.op[lead]),
+        texts_of_rows(table.names, table.name[lead]),
+        texts_of_rows(table.names, table.module[lead]),
+        time[chosen].tolist(),
+        count[chosen].tolist(),
+        strict=True,
+    )
+    found = [HotOp(*column, known=None) for column in columns]
+    if programs.keys or stated:
+        alike = _rows_alike(table)
+        pairs = zip(lead.tolist(), found, strict=True)
+        found = [
+            _with_what_is_known(own, table, row, alike[row], programs, stated)
+            for row, own in pairs
+        ]
     return HotOps(tuple(found), total, *_parameters(table, rows, programs))
 
 
-def _hot_op(
+def _with_what_is_known(
+    own: HotOp,
     table: OpTable,
     row: int,
-    total_ps: int,
-    count: int,
+    alike: tuple[int, ...],
     programs: Modules,
     stated: Stated,
-    alike: Sequence[tuple[int, ...]],
 ) -> HotOp:
-    kernel = table.names[table.name[row]]
-    op = table.names[table.op[row]] if table.op[row] >= 0 else ""
-    module = table.names[table.module[row]] if table.module[row] >= 0 else ""
+    """An op with what its program says of it, else the profiler. alike: the rows that
+    are of the same op.
+    """
     if table.program[row] >= 0:
         program_id = table.program_ids[table.program[row]]
     else:
         program_id = None
-    said = stated.get((kernel, program_id)) or stated.get((kernel, None))
-    told = _told(kernel, *said) if said else None
-    nothing = HotOp(
-        op,
-        kernel,
-        module,
-        total_ps,
-        count,
-        told,
-        alike[row] if told else (),
-    )
+    said = stated.get((own.kernel, program_id)) or stated.get((own.kernel, None))
+    if said:
+        own = replace(own, known=_told(own.kernel, *said), rows=alike)
     try:
         program = program_of_row(table, row, programs)
         if program is None:
-            return nothing
+            return own
         from tfadvisor.timeline.program_ops import (
             OpsOfProgram,
         )  # only with HLO in the trace
 
-        name, known = OpsOfProgram.of(program).find(op or kernel)
+        name, known = OpsOfProgram.of(program).find(own.op or own.kernel)
     except TraceError:
-        return nothing
+        return own
     if known is None:
-        return nothing
-    return HotOp(
-        name,
-        kernel,
-        module or program.name,
-        total_ps,
-        count,
-        known,
-        alike[row],
-    )
+        return own
+    module = own.module or program.name
+    return replace(own, op=name, module=module, known=known, rows=alike)
 
 
 def _told(
