@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from tfadvisor.memory_limits import give_back
-from tfadvisor.tallies import added_up
+from tfadvisor.tallies import listed
 from tfadvisor.timeline.attribution.device_spent import (
     ON_DEVICE,
     device_work,
@@ -199,13 +199,16 @@ def _largest(
     """Of each class the largest first, alike ones together, then without a name what
     they leave of the whole.
     """
-    total = added_up((replace(entry, ps=0), entry.ps) for entry in spent)
-    by_class: dict[TimeClass, list[Spent]] = {kind: [] for kind in whole}
-    for entry, ps in total.items():
-        by_class[entry.kind].append(replace(entry, ps=ps))
+    total: dict[tuple[Any, ...], Spent] = {}
+    for entry in spent:
+        said = astuple(entry)[:-1]  # all but its time
+        alike = total.get(said)
+        total[said] = replace(entry, ps=alike.ps + entry.ps) if alike else entry
+    by_class = listed((entry.kind, entry) for entry in total.values())
     entries: list[Spent] = []
     for kind, length in whole.items():
-        largest = sorted(by_class[kind], key=lambda entry: -entry.ps)[:_MOST]
+        mine = by_class.get(kind, [])
+        largest = sorted(mine, key=lambda entry: -entry.ps)[:_MOST]
         entries += largest
         rest = length - sum(entry.ps for entry in largest)
         if rest:
