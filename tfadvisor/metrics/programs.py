@@ -386,8 +386,8 @@ def independent_loop_op_us(question: Question) -> float:
 
 
 def carried_copies(question: Question) -> list[HotOp]:
-    """Copies of whole arrays in each round of a loop that writes parts of them. Raises
-    MetricAbsent without HLO.
+    """Copies of whole arrays in each round of a loop that reads and writes parts of
+    them alone. Raises MetricAbsent without HLO.
     """
     names = {copy.name for copy in patterns_of_any_device(question).rounds.copies}
     return [op for op in _of_hottest_program(question) if op.op in names]
@@ -403,7 +403,7 @@ def carried_copy_array(question: Question) -> str:
         copy = next(each for each in copies if each.name == op.op)
         rounds = f"each of {copy.rounds:,} rounds" if copy.rounds else "each round"
         return f"{copy.array.partition('{')[0]}, {size(copy.bytes)}, in {rounds}"
-    raise MetricAbsent("no loop copies a whole array of which it writes parts")
+    raise MetricAbsent("no loop copies a whole array of which it uses parts alone")
 
 
 def unrolled_ops(question: Question) -> list[HotOp]:

@@ -221,8 +221,8 @@ SIGNALS = (
     ),
     Signal(
         "carried_copy",
-        "copies of a whole array in each round of a while loop that writes parts of "
-        "it, from the trace's HLO",
+        "copies of a whole array in each round of a while loop that reads and writes "
+        "parts of it alone, from the trace's HLO",
         _of_program(carried_copies),
     ),
     Signal(

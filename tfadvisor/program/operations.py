@@ -232,11 +232,11 @@ def _of_most(computation: Computation) -> SourceLocation | None:
 
 
 def line_of(instruction: Instruction) -> str:
-    """`train.py:70`, "" where the trace does not tell. Raises TraceError for damaged
-    bytes.
+    """Of the user's program, `train.py:70`; "" where the trace does not tell. Raises
+    TraceError for damaged bytes.
     """
     place = location_of(instruction)
-    if place is None or not place.file:
+    if place is None or not place.file or place.is_installed:
         return ""
     return f"{place.file.rpartition('/')[2]}:{place.line}"
 

@@ -20,13 +20,14 @@ from msgspec.structs import replace
 
 from tfadvisor.program.flow import (
     CALLING,
+    Users,
     called_before,
     computations_of,
     kernel_computations,
     trip_count,
 )
 from tfadvisor.program.module import Computation, Instruction, Module
-from tfadvisor.program.operations import line_of
+from tfadvisor.program.operations import line_of, operand
 from tfadvisor.program.shape import Shape
 
 _MOST_READ = 200_000
@@ -56,6 +57,7 @@ _WITH_OTHERS = (
 )
 """Begin the opcodes of what other devices or the host take part in."""
 _CALLBACK = "callback"
+_IN_PARTS = ("dynamic-slice", "dynamic-update-slice", "slice")
 _NO_OPS = frozenset(
     "bitcast constant domain get-tuple-element iota parameter tuple".split()
 )
@@ -80,7 +82,9 @@ class FreeLoop(msgspec.Struct, frozen=True):
 
 
 class CarriedCopy(msgspec.Struct, frozen=True):
-    """A copy of a whole array in each round of a loop that writes parts of it."""
+    """A copy of a whole array in each round of a loop that reads and writes parts of it
+    alone.
+    """
 
     name: str
     """Of its instruction."""
@@ -184,7 +188,8 @@ class _Change(Enum):
 
 class Value(msgspec.Struct, frozen=True):
     """An array in a round. The arrays that the loop carries are numbered, and sets of
-    them are bits.
+    them are bits; of each also the part at the place of a round's first look, by a
+    number that is _MOST_CARRIED higher.
     """
 
     needs: int = 0
@@ -199,6 +204,12 @@ class Value(msgspec.Struct, frozen=True):
 
 _Made: TypeAlias = "Value | tuple[_Made, ...]"
 """What an instruction makes: an array, or a tuple."""
+
+
+_Place = tuple[int, tuple[int, ...], tuple[int, ...]]
+"""Of a part of an array: the ids of a computation and of the numbers in it that say
+where the part begins; its size.
+"""
 
 
 class _TooLong(Exception):
@@ -224,6 +235,11 @@ class _Reading:
     def __init__(self) -> None:
         self._left = _MOST_READ
         self._depth = 0
+        self.repeats = 0
+        """Inner loops and calls around what is read: it may run several times a round.
+        """
+        self.looked_at: dict[int, _Place] = {}
+        """By array, where a round looks at a part of it first."""
 
     def charge(self, size: int) -> None:
         """Raises _TooLong when all that was read is more than _MOST_READ."""
@@ -244,9 +260,9 @@ class _Reading:
             if each.opcode == "parameter":
                 made[each.id] = _argument(each, given)
                 continue
-            if any(operand not in made for operand in each.operand_ids):
+            if any(used not in made for used in each.operand_ids):
                 raise each.damaged("uses what stands after it")
-            operands = [made[operand] for operand in each.operand_ids]
+            operands = [made[used] for used in each.operand_ids]
             made[each.id] = _HOW.get(each.opcode, _anyhow)(self, each, operands)
         self._depth -= 1
         return made
@@ -303,21 +319,59 @@ def _added(_: _Reading, each: Instruction, operands: Sequence[_Made]) -> _Made:
     return _new(operands)
 
 
-def _written(_: _Reading, __: Instruction, operands: Sequence[_Made]) -> _Made:
+def _cut(reading: _Reading, each: Instruction, operands: Sequence[_Made]) -> _Made:
+    own, *places = operands or [Value()]
+    if not isinstance(own, Value) or own.array < 0 or own.change is not _Change.NONE:
+        return _new(operands)
+    place = each.computation.id, each.operand_ids[1:], each.shape.dims
+    if reading.repeats or reading.looked_at.setdefault(own.array, place) != place:
+        return _new(operands)
+    return Value(1 << own.array + _MOST_CARRIED | _all_of(tuple(places)))
+
+
+def _written(reading: _Reading, each: Instruction, operands: Sequence[_Made]) -> _Made:
+    """What was at the place of a round's own before is no other round's."""
     own, *others = operands or [Value()]
     if not isinstance(own, Value) or own.array < 0 or own.change not in _WRITING:
         return _new(operands)
+    needs, places = _all_of(tuple(others[:1])), others[1:]
+    place = each.computation.id, each.operand_ids[2:], operand(each, 1).dims
+    if reading.looked_at.get(own.array) == place and all(map(_is_counted, places)):
+        needs &= ~(1 << own.array + _MOST_CARRIED)
     return Value(
-        own.needs | _all_of(tuple(others[:1])),
+        own.needs | needs,
         own.array,
         _Change.WRITTEN,
-        own.places | _all_of(tuple(others[1:])),
+        own.places | _all_of(tuple(places)),
     )
+
+
+def _is_counted(place: _Made) -> bool:
+    """Whether a number is a counter plus a constant, or a constant."""
+    return isinstance(place, Value) and (
+        not _all_of(place) or (place.array >= 0 and place.change in _COUNTING)
+    )
+
+
+def _selected(_: _Reading, __: Instruction, operands: Sequence[_Made]) -> _Made:
+    """A counter that is moved below 0, as by indices from the end, counts on."""
+    alike = {_all_of(part) for part in operands}
+    counts_on = len(alike) == 1 and all(map(_is_counted, operands[1:]))
+    last = operands[-1] if operands else Value()
+    if counts_on and isinstance(last, Value) and last.array >= 0:
+        return Value(_all_of(last), last.array, _Change.COUNTED)
+    return _new(operands)
 
 
 def _called(reading: _Reading, each: Instruction, operands: Sequence[_Made]) -> _Made:
     called = called_before(each.computation, each)
-    return reading.result(called[0], operands) if called else _new(operands)
+    if not called:
+        return _new(operands)
+    repeats = each.opcode == "call"
+    reading.repeats += repeats
+    made = reading.result(called[0], operands)
+    reading.repeats -= repeats
+    return made
 
 
 def _looped(reading: _Reading, each: Instruction, operands: Sequence[_Made]) -> _Made:
@@ -326,13 +380,17 @@ def _looped(reading: _Reading, each: Instruction, operands: Sequence[_Made]) -> 
         return _new(operands)
     body, condition = called[:2]
     state = operands[0]
+    reading.repeats += 1
     for _ in range(_MOST_TURNS):
         before = state
         state = _either(before, reading.result(body, [before]))
         if state == before:
-            until = reading.result(condition, [state])
-            return _depending(state, _all_of(until))
-    return _new([state])
+            break
+    else:
+        state = _new([state])
+    until = reading.result(condition, [state])
+    reading.repeats -= 1
+    return _depending(state, _all_of(until))
 
 
 def _branched(reading: _Reading, each: Instruction, operands: Sequence[_Made]) -> _Made:
@@ -386,9 +444,11 @@ _HOW: Mapping[str, _How] = {
     "add": _added,
     "call": _called,
     "conditional": _branched,
+    "dynamic-slice": _cut,
     "dynamic-update-slice": _written,
     "fusion": _called,
     "get-tuple-element": _element,
+    "select": _selected,
     "subtract": _added,
     "tuple": _tuple,
     "while": _looped,
@@ -407,6 +467,7 @@ class _Round:
         if len(self._arrays) > _MOST_CARRIED:
             raise _TooLong
         given = [_carried(loop.shape, count())]
+        reading.looked_at.clear()
         self._made = reading.values(body, given)
         self._handed_on = list(_arrays_of(self._made[body.root.id]))
         self._until = _all_of(reading.result(condition, given))
@@ -418,6 +479,7 @@ class _Round:
         counters = self._those(_Change.COUNTED)
         known = self._those(_Change.NONE) | counters
         numbers = known & _bits(shape.elements == 1 for shape in self._arrays)
+        settled = known | known << _MOST_CARRIED
         made = [
             (number, value)
             for number, value in enumerate(self._handed_on)
@@ -425,10 +487,10 @@ class _Round:
         ]
         return (
             bool(counters and made)
-            and not self._until & ~known
+            and not self._until & ~settled
             and all(
                 value.array == number
-                and not value.needs & ~known
+                and not value.needs & ~settled
                 and _is_own_place(value, counters, numbers)
                 for number, value in made
             )
@@ -436,7 +498,7 @@ class _Round:
         )
 
     def copies(self) -> Iterator[CarriedCopy]:
-        """Of whole arrays of which it writes parts."""
+        """Of whole arrays of which it reads and writes parts alone."""
         rounds = trip_count(self._loop) or 0
         for each in self._body.instructions:
             value = self._made[each.id]
@@ -455,7 +517,20 @@ class _Round:
             handed_on.array == value.array
             and handed_on.change is _Change.WRITTEN
             and each.shape == self._arrays[value.array]
+            and self._uses_parts(value.array)
         )
+
+    def _uses_parts(self, array: int) -> bool:
+        return all(_takes_part(*use) for use in self._uses_of(array))
+
+    def _uses_of(self, array: int) -> Iterator[tuple[Instruction, int]]:
+        """What uses it, as which operand."""
+        for each in self._body.instructions:
+            for position, used in enumerate(each.operand_ids):
+                value = self._made[used]
+                is_it = isinstance(value, Value) and value.array == array
+                if is_it and each is not self._body.root:
+                    yield each, position
 
     def _those(self, change: _Change) -> int:
         """The arrays that this has happened to and nothing else, as bits."""
@@ -494,6 +569,18 @@ def _is_own_place(value: Value, counters: int, numbers: int) -> bool:
     if value.change is not _Change.WRITTEN:
         return value.change is _Change.SUMMED
     return bool(value.places & counters) and not value.places & ~numbers
+
+
+def _takes_part(each: Instruction, position: int) -> bool:
+    """Whether it takes or writes parts of its operand at a position, or hands it on."""
+    if each.opcode != "fusion":
+        return each.opcode in _IN_PARTS or each.opcode in _KEEPING
+    for fused in called_before(each.computation, each):
+        users = Users(fused)
+        for given in fused.parameters()[position : position + 1]:
+            taking = users.past_passing(given)
+            return all(user.opcode in _IN_PARTS for user in taking)
+    return False
 
 
 def _is_shared(each: Instruction) -> bool:

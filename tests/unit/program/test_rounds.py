@@ -105,6 +105,36 @@ def test_rounds_that_add_up(last: bytes) -> None:
     assert free(*WORK, last) == ["loop"]
 
 
+@pytest.mark.parametrize(
+    ("at", "found"),
+    [(11, ["loop"]), (15, ["loop"]), (20, ["loop"]), (21, []), (26, [])],
+    ids=["the counter", "the next", "moved below 0", "of the data", "often the first"],
+)
+def test_rounds_that_add_to_a_row_of_their_own(at: int, found: list[str]) -> None:
+    """What was there before is no other round's, if each round has another place."""
+    body = (
+        hlo.op(20, "select", NUMBER, 22, 23, 11),
+        hlo.op(21, "reduce", NUMBER, 12),
+        hlo.op(26, "select", NUMBER, 22, 14, 11),
+        hlo.op(24, "dynamic-slice", ROW, 13, at, 14),
+        hlo.op(25, "multiply", ROW, 24, 17),
+        hlo.op(18, "dynamic-update-slice", ROWS, 13, 25, at, 14),
+    )
+    below = (hlo.op(22, "compare", "pred[]", 11, 14), hlo.op(23, "add", NUMBER, 11, 14))
+
+    assert free(*WORK, *below, *body) == found
+
+
+def test_a_row_that_is_looked_at_and_its_neighbour_too() -> None:
+    body = (
+        hlo.op(24, "dynamic-slice", ROW, 13, 11, 14),
+        hlo.op(25, "dynamic-slice", ROW, 13, 15, 14),
+        hlo.op(17, "add", ROW, 24, 25),
+    )
+
+    assert free(*body, WRITES) == []
+
+
 def test_counting_alone_is_no_work() -> None:
     assert free(handed_on=(15, 12, 13)) == []
 
@@ -116,7 +146,7 @@ def test_counting_alone_is_no_work() -> None:
         ((hlo.op(18, "add", ROWS, 13, 13),), (15, 12, 18)),
         (
             (
-                hlo.op(16, "dynamic-slice", ROW, 13, 11, 14),
+                hlo.op(16, "dynamic-slice", ROW, 13, 15, 14),
                 hlo.op(17, "tanh", ROW, 16),
                 WRITES,
             ),
@@ -159,7 +189,7 @@ def test_counting_alone_is_no_work() -> None:
     ids=[
         "a state",
         "a state that grows",
-        "a row that reads what was written",
+        "a row that the next round writes",
         "a difference that changes its sign",
         "always the same row",
         "a row that the data says",
@@ -193,15 +223,15 @@ def test_a_loop_until_its_result_is_good_needs_the_result() -> None:
 def test_what_lies_in_a_fusion_or_a_call_is_looked_into(
     opcode: str, read: int, found: list[str]
 ) -> None:
-    """Its arguments are what is made, what is given and the counter; it reads a row of
-    the first or the second."""
+    """Its arguments are what is made, what is given and the counter; it reads the first
+    row of the first or the second."""
     inner = hlo.computation(
         4,
         hlo.op(40, "parameter", ROWS),
         hlo.op(41, "parameter", ROWS, number=1),
         hlo.op(42, "parameter", NUMBER, number=2),
         hlo.op(43, "constant", NUMBER),
-        hlo.op(44, "dynamic-slice", ROW, read, 42, 43),
+        hlo.op(44, "dynamic-slice", ROW, read, 43, 43),
         hlo.op(45, "tanh", ROW, 44),
         hlo.op(46, "dynamic-update-slice", ROWS, 40, 45, 42, 43),
         hlo.op(47, "add", NUMBER, 42, 43),
@@ -253,7 +283,7 @@ def test_a_recurrence_in_each_round_is_the_rounds_own() -> None:
 
 def test_an_inner_loop_that_begins_where_the_round_before_it_ended() -> None:
     body = (
-        hlo.op(16, "dynamic-slice", ROW, 13, 11, 14),
+        hlo.op(16, "dynamic-slice", ROW, 13, 14, 14),
         hlo.op(20, "tuple", f"({NUMBER}, {ROW})", 14, 16),
         hlo.op(21, "while", f"({NUMBER}, {ROW})", 20, calls=[4, 5], name="inner"),
         element(22, 21, 1, ROW),
@@ -309,7 +339,7 @@ def test_a_call_that_is_there_for_the_loop(
 
 
 READS = (
-    hlo.op(16, "dynamic-slice", ROW, 13, 11, 14),
+    hlo.op(16, "dynamic-slice", ROW, 13, 14, 14),
     hlo.op(17, "tanh", ROW, 16),
 )
 
@@ -327,22 +357,28 @@ def test_a_copy_of_a_whole_array_of_which_a_round_writes_a_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("copied", "last"),
+    "copied",
     [
         (hlo.op(20, "copy", ROWS, 12), WRITES),
         (hlo.op(20, "copy", "f32[8,4]{0,1}", 13), WRITES),
         (hlo.op(20, "copy", ROW, 17), WRITES),
         (hlo.op(20, "copy", ROWS, 13), hlo.op(18, "tanh", ROWS, 20)),
+        (
+            hlo.op(20, "copy", ROWS, 13),
+            hlo.op(18, "dynamic-update-slice", ROWS, 20, 17, 11, 14),
+            hlo.op(21, "reduce", ROW, 13),
+        ),
     ],
     ids=[
         "of what stays as it is",
         "into another layout",
         "of a row",
         "of what is made anew as a whole",
+        "of what a round reads as a whole",
     ],
 )
-def test_copies_of_other_things(copied: bytes, last: bytes) -> None:
-    assert rounds_of(program(*READS, copied, last)).copies == ()
+def test_copies_of_other_things(copied: tuple[bytes, ...]) -> None:
+    assert rounds_of(program(*READS, *copied)).copies == ()
 
 
 def test_calls_that_double_at_each_depth_are_given_up() -> None:
