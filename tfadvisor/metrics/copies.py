@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -29,6 +30,9 @@ from tfadvisor.timeline.run import RunSummary
 from tfadvisor.timeline.summary import CopyTotals, DeviceSummary
 from tfadvisor.units import PS_PER_MS, Unit
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.program.parameters import ManyNumbers
 
 
 def _totals(question: Question, kind: DeviceClass) -> list[CopyTotals]:
@@ -377,3 +381,30 @@ def array_handing_fraction(question: Question) -> float:
         spent(counted_hosts(question.run), HostCost.HANDING),
         share(question, TimeClass.LAUNCH),
     )
+
+
+def _numbers(question: Question) -> ManyNumbers:
+    programs = (host.program for host in counted_hosts(question.run))
+    found = (program.numbers for program in programs if program is not None)
+    numbers = next(filter(None, found), None)
+    if numbers is None:
+        raise MetricAbsent("no call hands arrays over, or the trace carries no HLO")
+    return numbers
+
+
+@metric(unit=Unit.COUNT, better=Better.LESS)
+def numbers_as_arguments(question: Question) -> float:
+    """Number of arguments of the step's program that are single numbers of one list or
+    tree: each is converted and handed over by itself in every call. From the trace's
+    HLO, which names arguments in JAX.
+    """
+    return float(_numbers(question).count)
+
+
+@fact
+def numbers_argument(question: Question) -> str:
+    """The argument that holds them, as the program's source names it: `indices`."""
+    name = _numbers(question).name
+    if not name:
+        raise MetricAbsent("the step's program takes no list of numbers")
+    return name

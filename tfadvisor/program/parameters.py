@@ -29,6 +29,8 @@ from tfadvisor.program.wire import message_of, messages_of, number_of, numbers_o
 
 _ALIASES = 8
 _PLACEHOLDER = "XLA_Args"  # TensorFlow's name for every argument
+_ROOT = pattern(r"\A[^\W\d]\w*(?=[\[.])")
+"""`indices` of `indices[7]`."""
 _OTHER_STATE = pattern(
     r"^(?:m|v)(?:\W|$)|(?:^|[^a-z])(?:opt(?:imizer)?(?:_?state)?|slots?|mu|nu|moments?|momentum|velocity|accumulators?|ema|"
     r"batch_stats|running_(?:mean|var))(?:$|[^a-z])",
@@ -128,6 +130,30 @@ def parameter_summary(module: Module) -> ParameterSummary:
         sum(likely),
         bool(carried) and all(argument.name for argument in carried),
     )
+
+
+class ManyNumbers(msgspec.Struct, frozen=True):
+    """Arguments that are single numbers, of one list or tree."""
+
+    count: int = 0
+    name: str = ""
+    """Of what holds them, as the program's source names it: `indices`."""
+
+
+def many_numbers(module: Module) -> ManyNumbers:
+    """Of the list or tree that holds most of them, but for what comes back, which stays
+    on the device. Raises TraceError for damaged bytes.
+    """
+    found = Counter(
+        match.group()
+        for argument in arguments(module)
+        if not argument.shape.dims and not argument.returned
+        if (match := _ROOT.match(argument.name))
+    )
+    if not found:
+        return ManyNumbers()
+    name, count = found.most_common(1)[0]
+    return ManyNumbers(count, name)
 
 
 def _alike(shape: Shape) -> tuple[str, tuple[int, ...]]:

@@ -6,7 +6,12 @@ import pytest
 from support import hlo_builder as hlo
 
 from tfadvisor.program.module import Module
-from tfadvisor.program.parameters import arguments, parameter_summary
+from tfadvisor.program.parameters import (
+    ManyNumbers,
+    arguments,
+    many_numbers,
+    parameter_summary,
+)
 
 
 def program(arguments: dict[str, str], results: str, *aliases: bytes) -> Module:
@@ -131,3 +136,23 @@ def test_a_program_without_arguments_has_none() -> None:
     summary = parameter_summary(program({}, "(f32[])"))
 
     assert (summary.elements, summary.is_named) == (0, False)
+
+
+def test_numbers_of_one_list_count_as_its_own() -> None:
+    """Three of `scales`, of which one comes back, so two are handed over in each call;
+    one of `rates`; an array and a lone number are of no list.
+    """
+    module = program(
+        {
+            "scales[0]": "f32[]",
+            "scales[1]": "f32[]",
+            "scales[2]": "s32[]",
+            "rates.first": "f32[]",
+            "step": "f32[]",
+            "x[0]": "f32[16]",
+        },
+        "(s32[], f32[16])",
+    )
+
+    assert many_numbers(module) == ManyNumbers(2, "scales")
+    assert many_numbers(program({"x": "f32[4]"}, "(f32[4])")) == ManyNumbers()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tfadvisor.program.looked_up import LookedUpTable
+    from tfadvisor.program.parameters import ManyNumbers
     from tfadvisor.timeline.summary.main_program import ProgramExcerpts, ProgramPatterns
     from tfadvisor.timeline.summary.program_products import ProgramProducts
 _MOST_KEPT = 2048
@@ -85,6 +86,10 @@ class ProgramSummary(msgspec.Struct, frozen=True):
     copies: tuple[str, str, int, int] = ("", "", 0, 0)
     """(operation, file, line, how many) of the one of which that program holds most
     kernels.
+    """
+    numbers: ManyNumbers | None = None
+    """Single numbers among the arguments of its hottest program; None where no call
+    hands arrays over, and without HLO.
     """
 
 
@@ -215,7 +220,18 @@ def _program(
         _looked_up(summary, host),
         _one_op_lines(summary, host),
         *_of_hottest(summary, host),
+        numbers=_numbers(summary, host),
     )
+
+
+def _numbers(device: DeviceSummary, host: HostTimeline) -> ManyNumbers | None:
+    if not host.programs.keys or not len(host.costs[HostCost.HANDING]):
+        return None
+    from tfadvisor.timeline.summary.main_program import (
+        numbers_of_main_program,
+    )  # small traces need none
+
+    return numbers_of_main_program(device.ops, host.programs)
 
 
 def _products(device: DeviceSummary, host: HostTimeline) -> tuple[ProgramProducts, ...]:

@@ -28,7 +28,7 @@ from tfadvisor.program.exchanges import (
 from tfadvisor.program.flow import Users
 from tfadvisor.program.hlo_text import Shown, shown
 from tfadvisor.program.looked_up import LookedUpTable, looked_up_tables
-from tfadvisor.program.parameters import arguments
+from tfadvisor.program.parameters import ManyNumbers, arguments, many_numbers
 from tfadvisor.program.patterns import (
     NO_ROWS,
     PickedRows,
@@ -88,6 +88,16 @@ def kept_arguments(program: Module) -> int:
         )
     except TraceError:
         return 0
+
+
+def numbers_of_main_program(table: OpTable, programs: Modules) -> ManyNumbers:
+    """Of one device; none where the trace lacks its hottest program."""
+    program = hottest_program(table, programs)
+    none = ManyNumbers()
+    if program is None:
+        return none
+    found: ManyNumbers = _told(many_numbers, program, none)
+    return found
 
 
 def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | None:
