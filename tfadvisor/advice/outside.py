@@ -5,6 +5,7 @@ loop. Each part is a finding as large as its share of the run.
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 from tfadvisor.advice.findings import OUTSIDE, Evidence, Finding, Fix, Location, Verdict
 from tfadvisor.advice.measured import Measured
@@ -24,7 +25,7 @@ LARGE_OUTSIDE = 0.1
 """Of the run: from here on a run is not healthy, whatever its steps are."""
 _WORTH_A_FINDING = 0.03
 _NAMES_THE_RUN = 0.15
-_MUCH = 0.3
+_MUCH, _MOSTLY = 0.3, 0.5
 """Of a part's time."""
 
 
@@ -79,7 +80,7 @@ def outside_of(
             for part in account.outside
             if part.fraction >= _WORTH_A_FINDING and _is_known(part)
         ]
-        found = [*beside, *_predicted_in_steps(account)]
+        found = [*beside, *_predicted_in_steps(account), *_op_by_op_in_steps(account)]
         return tuple(sorted(found, key=lambda part: -part.share))
     if measured is None or measured.between < LARGE_OUTSIDE:
         return ()
@@ -112,6 +113,23 @@ def _predicted_in_steps(account: RunAccount) -> list[Outside]:
         for part in statements
         if part.kind == PREDICTS and part.fraction >= _WORTH_A_FINDING
     ]
+
+
+def _op_by_op_in_steps(account: RunAccount) -> list[Outside]:
+    """A statement of the loop in which Python runs ops one by one; a finding about the
+    launches of each step says the same better.
+    """
+    statements = account.parts[0].statements if account.parts else ()
+    found = []
+    for part in statements:
+        is_most = part.op_by_op >= _MOSTLY * part.fraction
+        if is_most and part.fraction >= LARGE_OUTSIDE and part.kind == "other":
+            told = _by_samples(part, account, " within the loop")
+            title = f"{percent(part.fraction)} of the run is ops one by one"
+            place = next((f" ({at.file}:{at.line})" for at in part.places), "")
+            fix = _COMPILE_THE_CALL
+            found.append(replace(told, title=title + place, category="launch", fix=fix))
+    return found
 
 
 def _is_known(part: RunPart) -> bool:
@@ -171,6 +189,11 @@ def _code(do: str, side_effect: str) -> Fix:
 
 _LESS_OFTEN = _code(
     "Do it less often, or with less data.", "what it tells or keeps comes less often"
+)
+_SAVE_LESS = _code(
+    "Save less often, or less; or hand a copy of what is saved to another thread, "
+    "which writes it while the steps go on.",
+    "a program that ends in between loses more steps, and the copy takes memory",
 )
 _ASK_HOW_OFTEN = _code(
     "Is it needed so often? If not, do it less often, or with less data.",
@@ -239,7 +262,7 @@ _BY_NAME = {
     FREEING: _REPEAT,
     LONG_PAUSES: _ASK_WHAT_FILLS,
 }
-_SOMETIMES = ("evaluation", "saving", "logging")
+_SOMETIMES = ("evaluation", "logging")
 
 
 def _fix(part: RunPart) -> Fix | None:
@@ -262,6 +285,8 @@ def _fix_of_turns(part: RunPart) -> Fix | None:
 
 
 def _less_often(part: RunPart) -> Fix | None:
+    if part.kind == "saving":
+        return _SAVE_LESS
     if part.kind in _SOMETIMES:
         return _LESS_OFTEN
     is_named = part.kind == "other" and not part.what.endswith(" of each epoch")

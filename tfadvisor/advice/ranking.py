@@ -403,6 +403,8 @@ def _with_part_of_run(
     finding: the one that knows what is compiled anew, and why.
     """
     part = outside.finding(severity_of(outside.share))
+    if part.category == "launch" and any(map(_launches_in_steps, findings)):
+        return findings
     same = next((each for each in findings if _compiles_in_steps(each, part)), None)
     if same is None:
         return _inserted(findings, part, lambda other: _of_run(other, evidence))
@@ -419,6 +421,12 @@ def _with_part_of_run(
         return outside.share if finding is joined else _of_run(finding, evidence)
 
     return _inserted(others, joined, size)
+
+
+def _launches_in_steps(finding: Finding) -> bool:
+    """Whether a rule says what each step launches."""
+    is_worth_it = finding.severity.rank >= Severity.MEDIUM.rank
+    return finding.category == "launch" and is_worth_it and not finding.is_outside
 
 
 def _compiles_in_steps(finding: Finding, part: Finding) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         RunShare,
     )
     from tfadvisor.causes.cause import OPS_ONE_BY_ONE, Cause, Done
+    from tfadvisor.causes.compilable import HostWork
     from tfadvisor.causes.of_activities import causes_of
     from tfadvisor.causes.of_samples import NoAccount, account_of
     from tfadvisor.causes.program_source import ProgramSource
@@ -31,6 +32,7 @@ else:
             "OPS_ONE_BY_ONE": "cause",
             "Cause": "cause",
             "Done": "cause",
+            "HostWork": "compilable",
             "NoAccount": "of_samples",
             "PipelinePython": "account",
             "ProgramSource": "program_source",
@@ -58,6 +60,7 @@ __all__ = [
     "WAITING",
     "Cause",
     "Done",
+    "HostWork",
     "NoAccount",
     "PipelinePython",
     "ProgramSource",

@@ -108,6 +108,8 @@ _CALLED_BY_NAME = frozenset({Work.EPOCH, Work.READING})
 """Of which a function of the program that does it says more."""
 _COMPILING = Work.COMPILE.value, _WORDS[Work.COMPILE]
 _KINDS = {Work.NEW_INPUT: "input", Work.READING: "other"}
+_SAYS_LITTLE = frozenset({"other", "input"})
+"""Kinds of statements of which it says more where in an epoch they take long."""
 _NO_STEPS = BESIDE_STEPS | {Work.COMPILE}
 """Work that is in no ordinary turn."""
 
@@ -307,7 +309,7 @@ class _RunTime(msgspec.Struct, frozen=True):
             begins = bool(news[sampled.stack[mine]].any())
             pause = sampled.only(mine & waits)
             words = self._pause_words(pause, depth, kind, begins=begins)
-            if what == WAITING:
+            if what == WAITING or kind not in _SAYS_LITTLE:
                 words = what
             if words is None:
                 kind, words = "other", LONG_PAUSES

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from tfadvisor.causes.compilable import HostWork, host_work
 from tfadvisor.causes.source_files import SourceFiles
 from tfadvisor.causes.witness import (
     Signature,
@@ -206,6 +207,16 @@ class ProgramSource:
         parsed = self.files.read(file)
         around = functions_around(parsed.tree, line) if parsed is not None else []
         return signature(around[-1]) if around else None
+
+    def host_work(self, file: str, line: int) -> HostWork:
+        """What of the innermost function around a line no compiler does in each call;
+        NONE for nothing.
+        """
+        parsed = self.files.read(file)
+        around = functions_around(parsed.tree, line) if parsed is not None else []
+        if not around:
+            return HostWork(f"{file}:{line} lies in no function")
+        return host_work(self.files, file, around[-1])
 
     def mentions(self, pattern: re.Pattern[str]) -> bool:
         """Whether a line of the first files has it before its comment."""

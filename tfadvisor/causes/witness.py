@@ -157,7 +157,7 @@ def last_name(call: ast.Call) -> str:
     return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
-def _own(function: ast.AST) -> Iterator[ast.AST]:
+def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
     """All that a function runs itself: nothing of functions that it defines."""
     left = [*ast.iter_child_nodes(function)][::-1]
     while left:
@@ -168,7 +168,7 @@ def _own(function: ast.AST) -> Iterator[ast.AST]:
 
 
 def _own_calls(function: _Function) -> Iterator[ast.Call]:
-    for node in _own(function):
+    for node in own_nodes(function):
         if isinstance(node, ast.Call):
             yield node
 
@@ -231,7 +231,7 @@ def first_line(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 def _loop_around(function: _Function, line: int) -> ast.For | ast.While | None:
     found = None
-    for node in _own(function):
+    for node in own_nodes(function):
         if isinstance(node, ast.For | ast.While) and node.lineno < line:
             found = node if _covers(node, line) else found
     return found

@@ -18,7 +18,7 @@ from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
-    from tfadvisor.causes import ProgramSource, RunPlace, Signature
+    from tfadvisor.causes import HostWork, ProgramSource, RunPlace, Signature
 
 PREDICTION = "prediction"
 """As of a part of the run."""
@@ -79,12 +79,35 @@ def _function_at(question: Question, file: str, line: int) -> Signature:
 @fact
 def eager_function(question: Question) -> str:
     """That function, where the program's source shows it as one that can be compiled
-    whole: `act`. A method is none.
+    whole: `act`. A method is none, nor what does anything on the host: that would be
+    done once, while it is traced.
     """
     found = _eager(question)
     if found.is_method or found.decorators:
         raise MetricAbsent(f"{found.name} is a method, or decorated already")
+    work = _host_work(question)
+    if work.what:
+        raise MetricAbsent(f"{found.name} works on the host: {work.what}")
     return found.name
+
+
+def _host_work(question: Question) -> HostWork:
+    account = question.settings.account
+    if account is None or account.ops_in is None:
+        raise MetricAbsent("no function below the loop holds nearly all of these ops")
+    place = account.ops_in
+    return _source(question).host_work(place.file, place.line)
+
+
+@fact
+def eager_maker(question: Question) -> str:
+    """That function, where it makes arrays on the host as well, with what shows it:
+    `batches (yield)`, `draw (np.random.uniform)`.
+    """
+    found, work = _eager(question), _host_work(question)
+    if not work.on_arrays:
+        raise MetricAbsent(f"{found.name} makes no arrays on the host")
+    return f"{found.name} ({work.what})"
 
 
 @fact
@@ -160,11 +183,10 @@ def recompiled_anew_head(question: Question) -> str:
 
 @fact
 def compiled_by(question: Question) -> str:
-    """What compiles a function in this framework: `jax.jit`, `tf.function`."""
-    compiler = _COMPILERS.get(framework(question))
-    if compiler is None:
-        raise MetricAbsent("nobody knows which framework ran")
-    return compiler
+    """What compiles a function in this framework: `jax.jit`, `tf.function`, else
+    `compiled`.
+    """
+    return _COMPILERS.get(framework(question), "compiled")
 
 
 _COMPILERS = {"jax": "jax.jit", "tensorflow": "tf.function"}
@@ -187,12 +209,24 @@ def _anew(question: Question) -> tuple[str, int, Signature]:
     if name in KERAS_STEPS:
         raise MetricAbsent(f"{name} is Keras' own")
     if not source.defines(name):
-        return _compiling(question)
+        return _compilable(question, *_compiling(question))
     outer = source.outer_of(name)
     is_called = outer is not None and source.calls_of(outer[1].name)
     if outer is None or not is_called or source.calls_of(name):
         raise MetricAbsent("no function that a loop calls defines it inside")
-    return outer[0], outer[1].line, outer[1]
+    return _compilable(question, outer[0], outer[1].line, outer[1])
+
+
+def _compilable(
+    question: Question, file: str, line: int, function: Signature
+) -> tuple[str, int, Signature]:
+    """The same, if it does nothing that a compiler would do once. Raises
+    MetricAbsent.
+    """
+    work = _source(question).host_work(file, function.line)
+    if work.what:
+        raise MetricAbsent(f"{function.name} works on the host: {work.what}")
+    return file, line, function
 
 
 def _compiling(question: Question) -> tuple[str, int, Signature]:

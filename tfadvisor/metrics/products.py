@@ -12,9 +12,15 @@ from tfadvisor.metrics.kinds import (
     known_where,
     of_step_time,
 )
+from tfadvisor.metrics.layers import (
+    ComputedOp,
+    compute_fraction_of,
+    named_by_tensorflow,
+)
 from tfadvisor.metrics.precision import fp64_kernel_share, unknown_precision_share
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import gpus, share, tpus
+from tfadvisor.patterns import pattern
 from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.summary import HotOp
 from tfadvisor.units import Unit
@@ -190,14 +196,38 @@ def _double(question: Question) -> list[HotOp]:
     return known_where(question, lambda known: known.double)
 
 
+_ASKS_FOR_DOUBLE = pattern(
+    r"set_floatx\(\s*['\"]float64|\bset_(?:dtype|global)?_?policy\(\s*['\"]float64"
+    r"|\btf\.(?:float64|double)\b|\bdtype\s*=\s*['\"]float64"
+)
+"""How a program of TensorFlow or Keras asks for it."""
+_PRODUCTS = pattern(r"\A(?:MatMul|BatchMatMul\w*|Conv[23]D\w*|Einsum)\Z")
+"""Types of TensorFlow's products; oneDNN's, of 32 bits and fewer, begin with _Mkl."""
+
+
+@once
+def _double_in_tensorflow(question: Question) -> tuple[ComputedOp, ...]:
+    """Products of a program that asks for 64-bit floats which oneDNN did not take: no
+    trace of TensorFlow has an op's type of number. Raises MetricAbsent.
+    """
+    source = question.settings.source
+    if source is None or not source.mentions(_ASKS_FOR_DOUBLE):
+        return ()
+    parts = named_by_tensorflow(question)
+    return tuple(part for part in parts if _PRODUCTS.match(part.op_type))
+
+
 @metric(
     unit=Unit.FRACTION,
     better=Better.LESS,
 )
 def double_precision_fraction(question: Question) -> float:
     """Share of step time in which the first device runs ops on 64-bit floats, from the
-    trace's HLO or, without it, on a GPU from the kernels' names.
+    trace's HLO or, without it, on a GPU from the kernels' names; of TensorFlow on a CPU
+    the products that oneDNN leaves, where the program's source asks for 64-bit floats.
     """
+    if of_tensorflow := _double_in_tensorflow(question):
+        return compute_fraction_of(question, of_tensorflow)
     found = first_device_ops(question)
     if any(op.known is not None for op in found.ops):
         return of_step_time(question, _double(question), found)
@@ -208,6 +238,8 @@ def double_precision_fraction(question: Question) -> float:
 @fact
 def double_precision_op(question: Question) -> str:
     """The op on 64-bit floats that takes most time: `dot.3`."""
+    if of_tensorflow := _double_in_tensorflow(question):
+        return of_tensorflow[0].name
     double = _double(question)
     if not double:
         raise MetricAbsent("no op computes in 64-bit floats")

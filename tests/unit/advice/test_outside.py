@@ -279,3 +279,31 @@ def within_steps(*kinds: str, inside: tuple[RunShare, ...] = ()) -> tuple[Outsid
     whole = account()
     steps = replace(whole.parts[0], statements=statements)
     return outside_of(replace(whole, parts=(steps,)), None)
+
+
+@pytest.mark.parametrize(
+    ("fraction", "op_by_op", "is_told"),
+    [
+        (0.77, 0.5, True),
+        (0.77, 0.3, False),
+        (0.09, 0.09, False),
+    ],
+)
+def test_a_line_of_the_loop_that_runs_ops_one_by_one_is_told(
+    fraction: float, op_by_op: float, is_told: bool
+) -> None:
+    """At least half of the line's time, and a tenth of the run."""
+    run = account()
+    line = replace(part("other", fraction, "loss_fn"), op_by_op=op_by_op, turns=None)
+    steps = replace(run.parts[0], statements=(line, part("other", 0.2, "step")))
+
+    found = outside_of(replace(run, parts=(steps,)), None)
+
+    if not is_told:
+        assert found == ()
+        return
+    (told,) = found
+    assert told.title == "77% of the run is ops one by one (train.py:46)"
+    assert (told.category, told.in_steps) == ("launch", True)
+    assert told.fix is not None
+    assert told.fix.do.startswith("Python runs it op by op")

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from support import hlo_builder as hlo
 from support.gpu_step import gpu_steps
+from support.trace_builder import trace
+
+from tfadvisor.causes import ProgramSource
+from tfadvisor.metrics.registry import Metrics, Settings
 
 approx = pytest.approx
 
@@ -51,3 +57,47 @@ def test_neither_hlo_nor_names_tell() -> None:
 
     assert metrics.value("double_precision_fraction") is None
     assert "precision" in metrics["double_precision_fraction"].reason
+
+
+def tensorflow_products(folder: Path, program: str) -> Metrics:
+    """Eight steps of 100 µs, with a product of 60 µs that oneDNN did not take and one
+    of 20 that it did.
+    """
+    (folder / "train.py").write_text(program)
+    builder = trace()
+    for step in range(8):
+        at = 100 * step
+        builder.thread("python").step(at, at + 100)
+        builder.call("EagerLocalExecute: __inference_train_12", at, at + 99)
+        builder.thread("tf_Compute/1")
+        builder.call("dense/MatMul:MatMul", at + 5, at + 65)
+        builder.call("head/MatMul:_MklMatMul", at + 70, at + 90)
+    return builder.measure(Settings(source=ProgramSource(folder)))
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        'keras.backend.set_floatx("float64")',
+        "x = tf.cast(x, tf.float64)",
+        "layer = Dense(8, dtype='float64')",
+        'keras.config.set_dtype_policy("float64")',
+    ],
+)
+def test_tensorflows_products_are_double_where_the_program_asks_for_it(
+    tmp_path: Path, asks: str
+) -> None:
+    metrics = tensorflow_products(tmp_path, asks)
+
+    assert metrics.value("double_precision_fraction") == approx(0.6, abs=0.01)
+    assert metrics.fact("double_precision_op") == "dense/MatMul"
+
+
+@pytest.mark.parametrize("says", ["x = np.zeros(8)", '# set_floatx("float64")'])
+def test_tensorflows_products_are_not_double_by_themselves(
+    tmp_path: Path, says: str
+) -> None:
+    metrics = tensorflow_products(tmp_path, says)
+
+    assert not metrics.value("double_precision_fraction")
+    assert metrics.fact("double_precision_op") is None

@@ -64,10 +64,14 @@ def test_ops_of_the_loop_itself_are_in_no_function_of_their_own(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     "head",
-    ["def act(self, seen):", "@partial(vmap)\ndef act(params, seen):"],
-    ids=["a method", "decorated"],
+    [
+        "def act(self, seen):",
+        "@partial(vmap)\ndef act(params, seen):",
+        "def act(params, seen):\n    yield 0",
+    ],
+    ids=["a method", "decorated", "a generator"],
 )
-def test_a_method_or_a_decorated_function_is_not_compiled_as_it_is(
+def test_what_is_no_plain_function_is_not_compiled_as_it_is(
     tmp_path: Path, head: str
 ) -> None:
     program = PROGRAM.replace("def act(params, seen):", head)
@@ -75,6 +79,8 @@ def test_a_method_or_a_decorated_function_is_not_compiled_as_it_is(
 
     assert metrics.fact("eager_place") == "act (train.py:2)"
     assert metrics.fact("eager_function") is None
+    maker = "act (yield)" if "yield" in head else None
+    assert metrics.fact("eager_maker") == maker
 
 
 # What is compiled again.
@@ -92,6 +98,7 @@ for epoch in range(9):
     trainer(model, x)
 """
 CALLS = """\
+from jax import lax
 def sample(key, state):
     return lax.scan(body, state, key)
 

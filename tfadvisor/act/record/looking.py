@@ -45,6 +45,10 @@ _OF_A_ROUND = 0.5
 """What takes less of a round of the loop is a part of the step, unless longer looks
 show it too.
 """
+_OF_A_LOOK = 0.25
+"""What takes less of a look is not all that the program does, unless later looks show
+no more.
+"""
 ROUNDS_SECONDS = 3.0
 """For which rounds are counted."""
 _OTHER_WORK = 2
@@ -241,9 +245,11 @@ def _judge(state: Look, look: RecordedWindow) -> State:
         if not _always_compiles(known):
             return _again(known)
 
-    if _is_part(known, pace) and not known.wanted.names(look):
+    is_little = pace.seconds < _OF_A_LOOK * look.seconds
+    may_be_part = known.short < _SHORT_LOOKS and not known.wanted.names(look)
+    if may_be_part and (is_little or _is_part(known, pace)):
         # Recording slows the program: too few rounds were in it for the step to be
-        # seen.
+        # seen; or most of it was something else.
         return _again(replace(known, short=known.short + 1))
     return Record(known, look, _wanted_of(known, pace))
 
@@ -322,12 +328,10 @@ def _is_restless(known: LooksSoFar) -> bool:
 
 
 def _is_part(known: LooksSoFar, pace: Pace) -> bool:
-    """Whether what repeats may be a part of a round; after longer looks it is the
-    step.
-    """
-    if known.loop is None or known.short >= _SHORT_LOOKS:
-        return False
-    return pace.median_ms < _OF_A_ROUND * known.loop.median_ms
+    """Whether what repeats may be a part of a round."""
+    return (
+        known.loop is not None and pace.median_ms < _OF_A_ROUND * known.loop.median_ms
+    )
 
 
 def _wanted_of(known: LooksSoFar, pace: Pace) -> RecordRequest:

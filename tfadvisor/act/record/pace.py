@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import msgspec
@@ -39,6 +40,8 @@ class Pace(msgspec.Struct, frozen=True):
     """
     about: str = ""
     """How the steps were detected."""
+    seconds: float = math.inf
+    """Of all of them together."""
 
     @property
     def steady(self) -> bool:
@@ -94,4 +97,5 @@ def pace_of(
         compiles=compiles,
         confirmed=not (compiles and few),
         about=steps.about,
+        seconds=sum(step.duration_ms for step in steps.each) / 1000,
     )

@@ -31,7 +31,7 @@ EVERY_NS = 10_000_000
 _RATE = 1_000_000_000 // EVERY_NS
 _CHUNK_SECONDS = 15
 """For which py-spy keeps what it sees in memory; it begins anew in some 50 ms."""
-_LATER_RATE, _LATER_CHUNK_SECONDS, _LATER_AFTER_SECONDS = 20, 60, 180.0
+_LATER_RATE, _LATER_CHUNK_SECONDS, _LATER_AFTER_SECONDS = 20, 60, 60.0
 """A program that runs for longer is looked at less often."""
 _AGAIN_SECONDS = 0.2
 """After which it is tried again, where no Python runs yet."""

@@ -344,6 +344,11 @@ def _first_events(devices: Sequence[Device], calls: Int64Array) -> Int64Array | 
     return begun if ahead.mean() > _AHEAD else None
 
 
+_MOSTLY_MAKING = 0.5
+"""Of the turns of a sequence, in which variables are made: with so many it fills them
+for the first time.
+"""
+
 # Steps as a sequence that repeats: of dispatches on the driving thread, or of kernels
 # on a device.
 
@@ -355,13 +360,18 @@ def repeated_dispatches(threads: Threads, driver: int) -> Inferred | None:
     if driver < 0:
         return None
     calls = dispatches(threads, threads.threads[driver])
-    calls = calls[~threads.bear(calls, makes_variable)]
+    is_making = threads.bear(calls, makes_variable)
+    made = threads.start[calls[is_making]]
+    calls = calls[~is_making]
     if len(calls) < 4 * LEAST_CYCLES:
         return None
     starts = threads.start[calls]
     ends = threads.end[calls]
     period = find_period(threads.row[calls].astype(np.int64), starts, ends)
     if period is None or len(period.firsts) < LEAST_CYCLES:
+        return None
+    before = np.searchsorted(made, starts[period.firsts])
+    if (np.diff(before) > 0).mean() >= _MOSTLY_MAKING:
         return None
     lasts = np.append(period.firsts[1:] - 1, len(calls) - 1)
     about = f"a repeated sequence of {period.length} dispatches"

@@ -261,6 +261,21 @@ def test_what_takes_little_of_a_round_is_looked_at_longer(
     assert isinstance(last, Record)
 
 
+@pytest.mark.parametrize(("seconds", "state"), [(0.24, Wait), (0.25, Record)])
+def test_steps_that_take_little_of_a_look_are_not_all_of_the_program(
+    seconds: float, state: type
+) -> None:
+    """A look of a second; after two more it is what there is."""
+    look = window(10.0)
+    assert look.pace is not None
+    little = replace(look, pace=replace(look.pace, seconds=seconds))
+    script: list[Seen] = [SETTLED, counted(), little]
+
+    assert isinstance(after(script), state)
+    if state is Wait:
+        assert isinstance(after(3 * script), Record)
+
+
 def test_what_was_asked_for_may_take_little_of_a_round() -> None:
     """`--step clip`, which takes 2 ms of a round of 100: one look, then the
     recording.

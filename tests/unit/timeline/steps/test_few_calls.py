@@ -358,3 +358,15 @@ def test_variables_made_one_after_the_other_are_no_steps() -> None:
         builder.call("EagerLocalExecute: VarHandleOp", begin, begin + 1_000)
 
     assert builder.timeline().steps.source is StepSource.WHOLE_TRACE
+
+
+def test_variables_that_are_made_and_filled_are_no_steps() -> None:
+    """Thirty, each with three ops, of which the middle one gives its first value."""
+    builder = trace()
+    for number in range(30):
+        begin = 8_000 * number
+        for place, op in enumerate(("VarHandleOp", "Fill", "AssignVariableOp")):
+            at = begin + 1_000 * place
+            builder.call(f"EagerLocalExecute: {op}", at, at + 900)
+
+    assert builder.timeline().steps.source is StepSource.WHOLE_TRACE
