@@ -124,7 +124,7 @@ def _op_by_op_in_steps(account: RunAccount) -> list[Outside]:
     for part in statements:
         is_most = part.op_by_op >= _MOSTLY * part.fraction
         if is_most and part.fraction >= LARGE_OUTSIDE and part.kind == "other":
-            told = _by_samples(part, account, " within the loop")
+            known = _by_samples(part, account, " within the loop")
             title = f"{percent(part.fraction)} of the run is ops one by one"
             place = next((f" ({at.file}:{at.line})" for at in part.places), "")
             fix = _COMPILE_THE_CALL

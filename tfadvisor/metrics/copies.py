@@ -395,7 +395,7 @@ def _numbers(question: Question) -> ManyNumbers:
 @metric(unit=Unit.COUNT, better=Better.LESS)
 def numbers_as_arguments(question: Question) -> float:
     """Number of arguments of the step's program that are single numbers of one list or
-    tree: each is converted and handed over by itself in every call. From the trace's
+    tree: each is converted and handed over on its own in every call. From the trace's
     HLO, which names arguments in JAX.
     """
     return float(_numbers(question).count)
