@@ -128,7 +128,9 @@ def _op_by_op_in_steps(account: RunAccount) -> list[Outside]:
             title = f"{percent(part.fraction)} of the run is ops one by one"
             place = next((f" ({at.file}:{at.line})" for at in part.places), "")
             fix = _COMPILE_THE_CALL
-            found.append(replace(told, title=title + place, category="launch", fix=fix))
+            found.append(
+                replace(known, title=title + place, category="launch", fix=fix)
+            )
     return found
 
 

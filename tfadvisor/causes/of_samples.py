@@ -139,16 +139,16 @@ def account_of(
     began_us = _first_step_us(stacks, whole, pace, loop)
     first_us = began_us or 0
     since = whole.at_us >= first_us
-    told = readable(stacks, unrecorded(whole.only(since), samples))
-    seen = int(told.seen.sum())
+    runs = readable(stacks, unrecorded(whole.only(since), samples))
+    seen = int(runs.seen.sum())
     if seen < FEWEST:
         raise NoAccount(f"only {seen} samples were taken after the first step")
-    level = _level(stacks, told, pace, samples, stepping)
-    time = _RunTime(stacks, told, level, pace, int(told.us.sum()))
+    level = _level(stacks, runs, pace, samples, stepping)
+    time = _RunTime(stacks, runs, level, pace, int(runs.us.sum()))
     steps, apart = time.in_the_level()
     parts = tuple(_filled(part, fill) for part in time.parts(steps, apart))
     ops = steps.only(stacks.op_by_op[steps.stack])
-    compiling = told.only(stacks.does(Work.COMPILE)[told.stack])
+    compiling = runs.only(stacks.does(Work.COMPILE)[runs.stack])
     return RunAccount(
         seconds=time.total / 1e6,
         since="first sample" if began_us is None else "first step",
@@ -167,14 +167,14 @@ def account_of(
 
 def _level(
     stacks: Stacks,
-    told: Sampled,
+    runs: Sampled,
     pace: Pace,
     samples: Samples,
     stepping: frozenset[tuple[str, int]],
 ) -> Level:
     """With all that is known of its loop and lines. Raises NoAccount."""
     loop = None if samples.loop is None else (samples.loop[0], samples.loop[1])
-    level = loop_level(stacks, told, pace, loop)
+    level = loop_level(stacks, runs, pace, loop)
     if level is None:
         raise NoAccount("no loop of the program was seen to go round")
     if samples.loop is not None and place_of(stacks, level) == loop:
@@ -228,7 +228,7 @@ class _RunTime(msgspec.Struct, frozen=True):
     """All that is known of the time since the first step."""
 
     stacks: Stacks
-    told: Sampled
+    runs: Sampled
     level: Level
     pace: Pace
     total: int
@@ -243,13 +243,13 @@ class _RunTime(msgspec.Struct, frozen=True):
     # Calls that do not lead to the loop.
 
     def _outside_of_the_level(self) -> list[RunPart]:
-        stack = self.told.stack
+        stack = self.runs.stack
         chain = np.array(self.level.chain)
         same = self.stacks.function[stack][:, : len(chain)] == chain
         common = np.cumprod(same, axis=1).sum(axis=1)
         found = []
         for depth in sorted(set(common.tolist()) - {len(chain)}):
-            mine = self.told.only(common == depth)
+            mine = self.runs.only(common == depth)
             at = np.full(len(mine), max(depth - 1, 0))
             found += self._by_statement(mine, at)
         return found
@@ -517,7 +517,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         firsts = sampled.number[visits.first][long]
         lasts = sampled.number[visits.end - 1][long]
         steps = level.number[self.level.in_steps]
-        away = np.setdiff1d(self.told.number, np.concatenate((steps, sampled.number)))
+        away = np.setdiff1d(self.runs.number, np.concatenate((steps, sampled.number)))
         new = level.number[self.stacks.does(Work.NEW_INPUT)[level.stack]]
         if _share_near(firsts, np.concatenate((away, new)), -_NEAR) >= _MOSTLY:
             return FIRST_BATCH
