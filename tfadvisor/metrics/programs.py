@@ -367,6 +367,17 @@ def independent_rounds(question: Question) -> str:
     raise MetricAbsent(_ALL_NEEDED)
 
 
+@fact
+def shared_matrix(question: Question) -> str:
+    """The largest matrix that each round of such a loop multiplies by a vector of its
+    own: `f32[300,300]`.
+    """
+    for loop, _ in _free_loops(question):
+        if loop.matrix:
+            return loop.matrix
+    raise MetricAbsent("no such round multiplies a matrix of all rounds by a vector")
+
+
 @metric(
     unit=Unit.US,
     better=Better.NEITHER,

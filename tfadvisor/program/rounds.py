@@ -26,6 +26,7 @@ from tfadvisor.program.flow import (
     kernel_computations,
     trip_count,
 )
+from tfadvisor.program.matrix_products import dot_size
 from tfadvisor.program.module import Computation, Instruction, Module
 from tfadvisor.program.operations import line_of, operand
 from tfadvisor.program.shape import Shape
@@ -79,6 +80,10 @@ class FreeLoop(msgspec.Struct, frozen=True):
     calls that hold nothing else; how many ops one run of each is at least: of loops and
     calls, those in them, as far as numbers of rounds are noted.
     """
+    matrix: str
+    """`f32[300,300]`, the largest that each round multiplies by a vector of its own; ""
+    where all rounds together would be no larger product.
+    """
 
 
 class CarriedCopy(msgspec.Struct, frozen=True):
@@ -120,17 +125,18 @@ def rounds_of(module: Module) -> Rounds:
             break
         copies += found.copies()
         if loop.name not in within and found.is_free():
-            free.append(_free(loop))
+            free.append(_free(loop, found.shared_matrix()))
             within.update(free[-1].kernels)
     return Rounds(tuple(free), tuple(copies))
 
 
-def _free(loop: Instruction) -> FreeLoop:
+def _free(loop: Instruction, matrix: Shape | None) -> FreeLoop:
     return FreeLoop(
         loop.name,
         line_of(loop),
         trip_count(loop) or 0,
         _kernels_of(loop),
+        f"{matrix.dtype}{list(matrix.dims)}".replace(" ", "") if matrix else "",
     )
 
 
@@ -240,6 +246,8 @@ class _Reading:
         """
         self.looked_at: dict[int, _Place] = {}
         """By array, where a round looks at a part of it first."""
+        self.products: dict[Instruction, list[int]] = {}
+        """What the operands of products are made of."""
 
     def charge(self, size: int) -> None:
         """Raises _TooLong when all that was read is more than _MOST_READ."""
@@ -363,6 +371,15 @@ def _selected(_: _Reading, __: Instruction, operands: Sequence[_Made]) -> _Made:
     return _new(operands)
 
 
+def _multiplied(
+    reading: _Reading, each: Instruction, operands: Sequence[_Made]
+) -> _Made:
+    made = map(_all_of, operands)
+    before = reading.products.get(each, [0] * len(operands))
+    reading.products[each] = list(map(or_, before, made))
+    return _new(operands)
+
+
 def _called(reading: _Reading, each: Instruction, operands: Sequence[_Made]) -> _Made:
     called = called_before(each.computation, each)
     if not called:
@@ -444,6 +461,7 @@ _HOW: Mapping[str, _How] = {
     "add": _added,
     "call": _called,
     "conditional": _branched,
+    "dot": _multiplied,
     "dynamic-slice": _cut,
     "dynamic-update-slice": _written,
     "fusion": _called,
@@ -468,7 +486,9 @@ class _Round:
             raise _TooLong
         given = [_carried(loop.shape, count())]
         reading.looked_at.clear()
+        reading.products.clear()
         self._made = reading.values(body, given)
+        self._products = dict(reading.products)
         self._handed_on = list(_arrays_of(self._made[body.root.id]))
         self._until = _all_of(reading.result(condition, given))
 
@@ -496,6 +516,19 @@ class _Round:
             )
             and not any(map(_is_shared, self._kernels()))
         )
+
+    def shared_matrix(self) -> Shape | None:
+        """The largest that is the same in all rounds and multiplied by a vector that is
+        not.
+        """
+        same = self._those(_Change.NONE)
+        found = [
+            operand(each, position)
+            for each, made in self._products.items()
+            for position, needs in enumerate(made)
+            if not needs & ~same and reduce(or_, made) & ~same and _is_by_vector(each)
+        ]
+        return max(found, key=lambda shape: shape.bytes, default=None)
 
     def copies(self) -> Iterator[CarriedCopy]:
         """Of whole arrays of which it reads and writes parts alone."""
@@ -569,6 +602,11 @@ def _is_own_place(value: Value, counters: int, numbers: int) -> bool:
     if value.change is not _Change.WRITTEN:
         return value.change is _Change.SUMMED
     return bool(value.places & counters) and not value.places & ~numbers
+
+
+def _is_by_vector(product: Instruction) -> bool:
+    size = dot_size(product)
+    return size is not None and min(size.m, size.n) == 1 < max(size.m, size.n)
 
 
 def _takes_part(each: Instruction, position: int) -> bool:

@@ -9,6 +9,7 @@ from tfadvisor.program.module import Module
 from tfadvisor.program.rounds import NO_ROUNDS, CarriedCopy, Rounds, rounds_of
 
 ROWS, ROW, NUMBER = "f32[8,4]{1,0}", "f32[1,4]{1,0}", "s32[]"
+SQUARE = "f32[4,4]{1,0}"
 CARRIED = f"({NUMBER}, {ROWS}, {ROWS})"
 """A counter, what is given, and what is made."""
 
@@ -133,6 +134,40 @@ def test_a_row_that_is_looked_at_and_its_neighbour_too() -> None:
     )
 
     assert free(*body, WRITES) == []
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "matrix"),
+    [
+        ((ROW, 17), (SQUARE, 27), "f32[4,4]"),
+        ((ROW, 17), (SQUARE, 28), ""),
+        ((ROW, 24), (SQUARE, 27), ""),
+        (("f32[2,4]{1,0}", 26), (SQUARE, 27), ""),
+    ],
+    ids=[
+        "a vector of the round, a matrix of all",
+        "two of the round",
+        "two of all rounds",
+        "a matrix of the round",
+    ],
+)
+def test_a_matrix_that_all_rounds_multiply_by_vectors(
+    left: tuple[str, int], right: tuple[str, int], matrix: str
+) -> None:
+    (lhs, one), (_, other) = left, right
+    body = (
+        hlo.op(24, "slice", ROW, 12),
+        hlo.op(26, "dynamic-slice", "f32[2,4]{1,0}", 12, 11, 14),
+        hlo.op(27, "slice", SQUARE, 12),
+        hlo.op(28, "dynamic-slice", SQUARE, 12, 11, 14),
+        hlo.op(29, "dot", lhs, one, other, extra=hlo.dot_numbers([1], [0])),
+        hlo.op(25, "reduce", ROW, 29),
+        hlo.op(18, "dynamic-update-slice", ROWS, 13, 25, 11, 14),
+    )
+
+    (loop,) = rounds_of(program(*WORK, *body)).free
+
+    assert loop.matrix == matrix
 
 
 def test_counting_alone_is_no_work() -> None:
