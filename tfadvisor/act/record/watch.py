@@ -112,7 +112,6 @@ class Watch:
     def _chunk(self, out: Path, rate: int, seconds: int) -> bool:
         """Whether anything was seen."""
         log = out.with_suffix(".log")
-        began_ns = time.time_ns()
         try:
             with log.open("wb") as words:
                 self._process = subprocess.Popen(
@@ -122,6 +121,7 @@ class Watch:
                     stderr=words,
                     start_new_session=True,
                 )
+            began_ns = time.time_ns()  # its clock begins as it runs, not as it forks
             self._process.wait()
             said = log.read_text("utf-8", "replace")
             if not out.exists():

@@ -159,6 +159,7 @@ class HostWork:
         sampled: Sampled,
         instants: Intervals,
     ) -> None:
+        sampled = sampled.unrecorded()
         gap = self._driver.gaps().contains(sampled.at) & instants.contains(sampled.at)
         places = sampled.place[gap & (sampled.place >= 0)]
         count = np.bincount(places, minlength=len(sampled.places))

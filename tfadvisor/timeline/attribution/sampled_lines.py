@@ -40,7 +40,8 @@ def sampled_lines(
     thread = threads.threads[steps.thread]
     calls = dispatches(threads, thread)
     begun = union(threads.start[calls], threads.end[calls]).contains(samples.at)
-    spent = [_shared(samples, intersection(silent, busy)) for busy in (host, loading)]
+    left = samples.unrecorded()
+    spent = [_shared(left, intersection(silent, busy)) for busy in (host, loading)]
     lines = listed(
         (place[:3], row) for row, place in enumerate(samples.places) if place[0]
     )

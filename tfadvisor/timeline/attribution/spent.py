@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.intervals import Int64Array, Intervals, union
 from tfadvisor.timeline.names.frames import named_function, place_in_words
+from tfadvisor.timeline.names.stack_frames import is_recorded
 from tfadvisor.trace import host_of
 from tfadvisor.trace.columns import HostTrace, session_start_ns
 from tfadvisor.trace.samples import read_samples
@@ -107,6 +108,15 @@ class Sampled(msgspec.Struct, frozen=True):
     places: tuple[tuple[str, int, str, str], ...]
     """(file, line and function of the program, "" outside of it, and for a line outside
     of all functions; what that line calls, "" for itself)."""
+    recorded: frozenset[int] = frozenset()
+    """Rows of places of which traces have an event: dispatches and waits."""
+
+    def unrecorded(self) -> Sampled:
+        """Without the ticks of which the trace has an event: none lies outside of all
+        events but by the error of two clocks.
+        """
+        left = ~np.isin(self.place, sorted(self.recorded))
+        return replace(self, at=self.at[left], place=self.place[left])
 
     def named(
         self,
@@ -177,4 +187,9 @@ def sampled(trace: HostTrace) -> Sampled | None:
         )
         for location in found.places
     )
-    return Sampled((at - began) * 1000, place, places)
+    recorded = frozenset(
+        row
+        for row, stack in enumerate(found.stacks)
+        if stack and is_recorded(*found.frames[stack[-1]][:2])
+    )
+    return Sampled((at - began) * 1000, place, places, recorded)

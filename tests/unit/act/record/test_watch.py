@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from support.places import FIXTURES
 
+from tfadvisor.act.record import watch
 from tfadvisor.act.record.py_spy import errors_in, read_stays, why_not
 from tfadvisor.act.record.sleeping import Sleeps
 from tfadvisor.act.record.watch import SeenStacks
@@ -160,6 +161,46 @@ def test_what_was_seen_agrees_with_the_clock_of_the_program(
     seconds = sum(one in named for one in stacks.tolist()) * found.every_ns / 1e9
 
     assert seconds / clock[since] == pytest.approx(clock[what] / clock[since], abs=0.01)
+
+
+class Started:
+    """py-spy, which takes 20 ms to start."""
+
+    def __init__(self, clock: list[int], out: Path, events: str) -> None:
+        clock[0] += 20_000_000
+        out.write_text(events)
+
+    def wait(self) -> None:
+        """It has ended already."""
+
+
+def test_times_count_from_when_py_spy_runs_and_not_from_when_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked for at 1 s, and tells of a stack from its own 5 ms on, so that the
+    stack begins at 1.025 s.
+    """
+    clock, out = [1_000_000_000], tmp_path / "stacks-1"
+    events = [
+        *begun(5_000, "thread (7): MainThread"),
+        event("B", 5_000, "main", 50, TRAIN),
+        event("E", 15_000, "main", 50, TRAIN),
+    ]
+    monkeypatch.setattr(watch.time, "time_ns", lambda: clock[0])
+    monkeypatch.setattr(
+        watch.subprocess,
+        "Popen",
+        lambda *_, **__: Started(clock, out, json.dumps(events)),
+    )
+    program = watch.Watch.__new__(watch.Watch)
+    program.pid, program.why = 7, ""
+    program._stays = SeenStacks(Sleeps(7))
+
+    assert program._chunk(out, rate=100, seconds=15)
+
+    letter = program._stays.of_process(7)
+    (sample,) = letter["samples"]
+    assert letter["began_ns"] + 1000 * sample[0] == 1_025_000_000
 
 
 def test_sleep_before_the_first_sample_is_of_no_stretch(tmp_path: Path) -> None:

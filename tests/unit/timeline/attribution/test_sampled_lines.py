@@ -204,6 +204,33 @@ def test_a_part_that_may_lie_on_another_line_has_none(
     assert [one.file for one in seen.named(spent, classes)] == placed
 
 
+def test_a_tick_in_a_call_that_traces_have_names_no_gap(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of the 6 ms of each step in which nothing is recorded line 9 has 2 ticks: there
+    the thread waits for a value, which would be in an event. Line 7 makes all 30 ms.
+    """
+    at = EVERY_MS % 10
+    seen = Sampled(
+        EVERY_MS * MS + MS // 2,
+        np.where((at == 4) | (at == 5), 1, 0),
+        (("train.py", 7, "augment", ""), ("train.py", 9, "main", "_value")),
+        recorded=frozenset([1]),
+    )
+    monkeypatch.setattr("tfadvisor.timeline.host_build.sampled", lambda _trace: seen)
+
+    (host,) = steps().build().hosts
+
+    assert [(one.called(), one.host_ps) for one in host.evidence.frames] == [
+        ("augment (train.py:7)", 30 * MS)
+    ]
+    assert {
+        (one.line, one.ps)
+        for one in host.evidence.spent
+        if one.kind is not TimeClass.COMPUTE
+    } == {(7, 30 * MS)}
+
+
 def test_a_few_ticks_name_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seven, of 25 ms."""
     place = np.where(np.isin(EVERY_MS, (5, 6, 15, 16, 25, 26, 35)), 0, -1)
