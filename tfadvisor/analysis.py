@@ -422,7 +422,10 @@ def _account(
     try:
         step = None if source is None else step_function(summary)
         stepping = source.calls_of(step) if source and step else frozenset()
-        account = account_of(samples, step_ms_of(summary), stepping, _fill(summary))
+        on_host = None if source is None else source.runs_on_host
+        account = account_of(
+            samples, step_ms_of(summary), stepping, _fill(summary), on_host
+        )
         return with_lines(account, source), ""
     except NoAccount as error:
         return None, str(error)

@@ -40,6 +40,7 @@ CLASS_OF = {
             "input-not-prefetched",
             "input-loader-in-step",
             "input-made-in-loop",
+            "argument-made-in-loop",
             "input-shuffle-refill",
         ),
         "ahead",

@@ -218,3 +218,15 @@ def test_the_fixtures_stay_small() -> None:
         sum(path.stat().st_size for folder in FOLDERS for path in folder.rglob("*"))
         < 10_000_000
     )
+
+
+def test_what_is_planted_in_a_watched_program_comes_first() -> None:
+    """As large as the program's own clock says, within what a second of it can tell."""
+    folder = FIXTURES / "watched" / "jax-augments"
+    clock = json.loads((folder / "clock.json").read_text())
+
+    (first, *_) = report_of(folder).findings
+
+    assert first.rule_id == truth_of(folder)["first_finding"]
+    assert first.takes == pytest.approx(clock["augment"] / clock["loop"], abs=0.05)
+    assert first.locations[0].line == 51

@@ -61,6 +61,10 @@ class RunPart(RunShare, frozen=True):
     """What it consists of, the largest first; they add up to it."""
     op_by_op: float = 0.0
     """Of the account's time, 0..1: where Python runs ops one by one in it."""
+    in_python: float = 0.0
+    """Of the account's time, 0..1: of a statement of the program's loop, while Python
+    of the program, NumPy or the like runs, and nothing that may use a device or wait.
+    """
     statements: tuple[RunPart, ...] = ()
     """Of the steps: those of the program's loop that make a step, the largest first; of
     the loop of a library the program's lines that it calls.

@@ -4,7 +4,7 @@ of its main thread.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -114,6 +114,10 @@ _NO_STEPS = BESIDE_STEPS | {Work.COMPILE}
 """Work that is in no ordinary turn."""
 
 
+OnHost = Callable[[str, int], bool]
+"""(name of a file, line) -> whether all that it calls runs on the host."""
+
+
 class NoAccount(Exception):
     """There is none, and the message says why."""
 
@@ -123,9 +127,12 @@ def account_of(
     step_ms: float = 0.0,
     stepping: frozenset[tuple[str, int]] = frozenset(),
     fill: BufferFill | None = None,
+    on_host: OnHost | None = None,
 ) -> RunAccount:
     """step_ms: of a step in the recorded window, 0 for unknown. stepping: lines that
     call the step, with the name of their file. fill: of a shuffle in the trace.
+    on_host: whether all that a line of the program calls runs on the host; None for
+    unknown.
 
     Raises NoAccount with the reason.
     """
@@ -144,7 +151,7 @@ def account_of(
     if seen < FEWEST:
         raise NoAccount(f"only {seen} samples were taken after the first step")
     level = _level(stacks, runs, pace, samples, stepping)
-    time = _RunTime(stacks, runs, level, pace, int(runs.us.sum()))
+    time = _RunTime(stacks, runs, level, pace, int(runs.us.sum()), on_host)
     steps, apart = time.in_the_level()
     parts = tuple(_filled(part, fill) for part in time.parts(steps, apart))
     ops = steps.only(stacks.op_by_op[steps.stack])
@@ -233,6 +240,8 @@ class _RunTime(msgspec.Struct, frozen=True):
     pace: Pace
     total: int
     """us."""
+    on_host: OnHost | None
+    """As of account_of."""
 
     def parts(self, steps: Sampled, apart: list[RunPart]) -> tuple[RunPart, ...]:
         """steps, apart: of in_the_level."""
@@ -348,6 +357,19 @@ class _RunTime(msgspec.Struct, frozen=True):
                 return self._statements(*inside)
         return self._by_line(sampled, statement, depth)
 
+    def _in_python(self, sampled: Sampled, depth: int) -> float:
+        """Of the account's time: where nothing below a depth uses a device or waits, a
+        call of C by the program's own line included.
+        """
+        works = self.stacks.in_python(depth)[sampled.stack]
+        ends = self.stacks.innermost[sampled.stack]
+        for key in distinct(ends[works & self.stacks.is_own[ends]]).tolist():
+            frame = self.stacks.frames[key]
+            name = file_name(frame.file)
+            if self.on_host is None or not self.on_host(name, frame.line):
+                works &= ends != key
+        return int(sampled.us[works].sum()) / self.total
+
     def _called_back(self, sampled: Sampled, depth: int) -> tuple[RunPart, ...]:
         """The program's innermost lines that a library's loop comes to."""
         lines = innermost_own(self.stacks, sampled, depth)
@@ -365,7 +387,8 @@ class _RunTime(msgspec.Struct, frozen=True):
             mine = sampled.only(lines == key)
             whole = self._made(mine, depth, *self.name(mine, depth))
             place = place_of_frame(self.stacks.frames[key])
-            found.append(replace(whole, turns=None, places=(place,)))
+            python = self._in_python(mine, depth)
+            found.append(replace(whole, turns=None, places=(place,), in_python=python))
         return tuple(sorted(found, key=lambda part: -part.fraction))
 
     def _own_call(self, sampled: Sampled, depth: int) -> tuple[Sampled, int] | None:

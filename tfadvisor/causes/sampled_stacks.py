@@ -16,6 +16,7 @@ from tfadvisor.timeline.names.stack_frames import (
     free_iterators,
     is_of_program,
     is_own,
+    may_use_devices,
     runs_op,
     work_of,
 )
@@ -51,6 +52,8 @@ class Frame(msgspec.Struct, frozen=True):
     """What a library's function does."""
     runs_op: bool = False
     """Whether Python runs an op in it, or traces one."""
+    may_use_devices: bool = False
+    """Whether it may run what the devices do, or wait."""
 
 
 class Stacks(msgspec.Struct, frozen=True, dict=True):
@@ -109,9 +112,20 @@ class Stacks(msgspec.Struct, frozen=True, dict=True):
         """Of each stack whether the innermost function is one that frees iterators of
         tf.data, and does nothing else that takes long outside of its calls.
         """
-        innermost = self.frame[np.arange(len(self.frame)), self.depth - 1]
         frees = free_iterators((call.file, call.function) for call in self.frames)
-        return np.asarray(self.of_frames(frees)[innermost] > 0)
+        return np.asarray(self.of_frames(frees)[self.innermost] > 0)
+
+    def in_python(self, depth: int) -> BoolArray:
+        """Of each stack whether nothing below a depth may use a device or wait: Python
+        of the program, NumPy and the like.
+        """
+        other = self.of_frames(frame.may_use_devices for frame in self.frames) > 0
+        return ~np.asarray(other[self.frame[:, depth + 1 :]].any(axis=1))
+
+    @cached_property
+    def innermost(self) -> Int64Array:
+        """Of each stack its innermost frame, NOBODY for an empty one."""
+        return self.frame[np.arange(len(self.frame)), self.depth - 1]
 
     def work_below(self, depth: int) -> Int64Array:
         """Of each stack the work of the outermost function below a depth that is known
@@ -175,6 +189,7 @@ def stacks_of(samples: Samples) -> Stacks:
             is_of_program(file),
             work_of(file, function),
             runs_op(file, function),
+            may_use_devices(file, function),
         )
         for file, function, line in samples.frames
     )

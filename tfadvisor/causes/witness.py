@@ -77,7 +77,7 @@ def with_aliases(tree: ast.Module, names: frozenset[str]) -> frozenset[str]:
     `predict = jax.jit(model)`.
     """
     found = set(names)
-    for target, call in _made_by_calls(tree):
+    for target, call in made_by_calls(tree):
         if any(_is_one_of(names, argument) for argument in call.args):
             found.add(target)
     return frozenset(found)
@@ -87,7 +87,7 @@ def _is_one_of(names: frozenset[str], node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in names
 
 
-def _made_by_calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
+def made_by_calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
     """(name, the call whose result it bears)."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
@@ -111,13 +111,13 @@ def line_within(detail: str, file: str) -> int | None:
 
 def function_at(tree: ast.Module, line: int) -> _Function | None:
     """The function that begins on a line, decorators included, as frames name it."""
-    for function in _functions(tree):
+    for function in functions_in(tree):
         if first_line(function) == line:
             return function
     return None
 
 
-def _functions(
+def functions_in(
     tree: ast.Module,
 ) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """The outer ones before those inside of them."""
@@ -135,7 +135,7 @@ def line_of_call(function: _Function, names: frozenset[str]) -> int | None:
 def witness_of(parsed: ParsedFile, line: int, names: frozenset[str]) -> Witness | None:
     """Of the call of one of these names on a line, else of the outermost one there."""
     function = [parsed.tree, *functions_around(parsed.tree, line)][-1]
-    calls = [call for call in _own_calls(function) if _covers(call, line)]
+    calls = [call for call in _own_calls(function) if covers(call, line)]
     named = [call for call in calls if last_name(call) in names]
     chosen = next(iter(named or calls), None)
     if chosen is None:
@@ -173,20 +173,21 @@ def _own_calls(function: _Function) -> Iterator[ast.Call]:
             yield node
 
 
-def _covers(node: ast.stmt | ast.expr, line: int) -> bool:
+def covers(node: ast.stmt | ast.expr, line: int) -> bool:
+    """Whether a line is one of its own."""
     return node.lineno <= line <= (node.end_lineno or node.lineno)
 
 
 def defines(tree: ast.Module, name: str) -> bool:
     """Whether a file defines a function, or gives this name to what a call makes."""
-    is_defined = any(function.name == name for function in _functions(tree))
-    return is_defined or any(target == name for target, _ in _made_by_calls(tree))
+    is_defined = any(function.name == name for function in functions_in(tree))
+    return is_defined or any(target == name for target, _ in made_by_calls(tree))
 
 
 def outer_functions(tree: ast.Module, name: str) -> list[Signature | None]:
     """Of each function of this name the innermost one around it, None for none."""
     found: list[Signature | None] = []
-    for function in _functions(tree):
+    for function in functions_in(tree):
         if function.name == name:
             around = functions_around(tree, first_line(function))[:-1]
             found.append(signature(around[-1]) if around else None)
@@ -218,7 +219,7 @@ def functions_around(
     """Those that hold a line, the outermost first."""
     return [
         function
-        for function in _functions(tree)
+        for function in functions_in(tree)
         if first_line(function) <= line <= (function.end_lineno or function.lineno)
     ]
 
@@ -233,7 +234,7 @@ def _loop_around(function: _Function, line: int) -> ast.For | ast.While | None:
     found = None
     for node in own_nodes(function):
         if isinstance(node, ast.For | ast.While) and node.lineno < line:
-            found = node if _covers(node, line) else found
+            found = node if covers(node, line) else found
     return found
 
 
@@ -251,10 +252,10 @@ def _made_by(tree: ast.Module, call: ast.Call) -> tuple[str, ...]:
     name = last_name(call)
     found: list[Sequence[ast.expr]] = [
         function.decorator_list
-        for function in _functions(tree)
+        for function in functions_in(tree)
         if function.name == name
     ]
-    found += [[made] for target, made in _made_by_calls(tree) if target == name]
+    found += [[made] for target, made in made_by_calls(tree) if target == name]
     return tuple(map(_text, found[0])) if len(found) == 1 else ()
 
 

@@ -30,6 +30,7 @@ from tfadvisor.metrics import (
     programs,  # noqa: F401
     repeated,  # noqa: F401
     signals,  # noqa: F401
+    step_arguments,  # noqa: F401
     step_time,  # noqa: F401
     stragglers,  # noqa: F401
     xla_runs,  # noqa: F401

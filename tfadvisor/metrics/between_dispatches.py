@@ -18,6 +18,7 @@ from tfadvisor.metrics.steady import (
     share,
     spent,
 )
+from tfadvisor.metrics.step_arguments import share_of_arguments
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.host import Compiled, FrameShare, HostCost
 from tfadvisor.timeline.names.classes import DeviceClass
@@ -157,14 +158,12 @@ def python_in_step_op(question: Question) -> str:
     better=Better.LESS,
 )
 def loop_python_fraction(question: Question) -> float:
-    """host_fraction without python_in_step_fraction: Python of the loop that runs the
-    steps.
+    """host_fraction without python_in_step_fraction and argument_python_fraction:
+    Python of the loop that runs the steps.
     """
-    return max(
-        share(question, TimeClass.HOST)
-        - spent(counted_hosts(question.run), HostCost.STEP_PYTHON),
-        0.0,
-    )
+    in_step = spent(counted_hosts(question.run), HostCost.STEP_PYTHON)
+    others = in_step + share_of_arguments(question)
+    return max(share(question, TimeClass.HOST) - others, 0.0)
 
 
 @metric(

@@ -13,6 +13,7 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from tfadvisor.files import read_small_text
 from tfadvisor.trace.remote_path import RemotePath
@@ -27,7 +28,9 @@ class NotedSource(msgspec.Struct, frozen=True, array_like=True):
     """A file of the program."""
 
     file: _Name
-    """With its folder, on the machine that recorded."""
+    """With its folder, on the machine that recorded; one beside its note by its name
+    alone.
+    """
     sha256: Annotated[str, Meta(max_length=64)]
     """Of its content when the trace was recorded."""
     rewritten: bool
@@ -59,5 +62,12 @@ def noted_sources(notes: Iterable[Path]) -> tuple[NotedSource, ...]:
         except (OSError, UnicodeDecodeError, msgspec.DecodeError, RecursionError):
             continue
         if note.version == _VERSION:
-            found.update(dict.fromkeys(note.files))
+            placed = (_beside(file, source) for source in note.files)
+            found.update(dict.fromkeys(placed))
     return tuple(found)
+
+
+def _beside(note: Path, source: NotedSource) -> NotedSource:
+    if "/" in source.file or "\\" in source.file:
+        return source
+    return replace(source, file=str(note.with_name(source.file)))

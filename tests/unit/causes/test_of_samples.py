@@ -528,6 +528,30 @@ def test_the_statements_of_the_loop_are_named_with_the_steps() -> None:
     ] == [(42, pytest.approx(0.6)), (43, pytest.approx(0.2)), (41, pytest.approx(0.2))]
 
 
+def test_what_a_statement_does_in_python_is_told_apart_from_what_may_wait() -> None:
+    """Line 44 makes a batch in 4 of 10 samples: 2 in NumPy, 1 on a line of augment that
+    calls the host alone, 1 on one of which that is not known. Line 42 is in the step's
+    call, which has no frame below it.
+    """
+    turn = [
+        (f"{MAIN}:44 train.py:augment:7 {INSTALLED}numpy/lib.py:roll:3", 2),
+        (f"{MAIN}:44 train.py:augment:8", 1),
+        (f"{MAIN}:44 train.py:augment:9", 1),
+        (f"{MAIN}:42", 3),
+        (f"{MAIN}:43 {INSTALLED}jax/_src/array.py:_value:637", 3),
+    ]
+    account = account_of(
+        sampled(40 * turn),
+        2 * STEP_MS,
+        on_host=lambda file, line: (file, line) == ("train.py", 8),
+    )
+
+    assert {
+        statement.places[0].line: statement.in_python
+        for statement in account.parts[0].statements
+    } == {44: pytest.approx(0.3), 42: 0.0, 43: 0.0}
+
+
 def test_a_function_that_takes_the_whole_step_shows_its_own_statements() -> None:
     """Line 42 takes 19 of 20 samples, 12 of them in line 7 of learn and 7 in line 8."""
     turn = [

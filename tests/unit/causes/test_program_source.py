@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tfadvisor.causes import ProgramSource
-from tfadvisor.causes.program_source import ARGUMENT, RESULT, STEP, Tie
+from tfadvisor.causes.loop_data import ARGUMENT, RESULT, STEP
+from tfadvisor.causes.program_source import Tie
 
 STEPS = frozenset({"train_step"})
 
@@ -173,3 +174,150 @@ def test_the_one_loop_that_calls_a_function_is_shown(
     (tmp_path / "train.py").write_text(program, encoding="utf-8")
 
     assert ProgramSource(tmp_path).loop_calling("log") == shown
+
+
+HEAD = """\
+import time
+import jax
+import numpy as np
+from functools import partial
+from jax import random
+from data import read
+rng = np.random.default_rng(0)
+@partial(jax.jit, donate_argnums=0)
+def train_step(state, x):
+    return state
+def augment(x):
+    y = np.roll(x, rng.integers(9))
+    return y * 2
+def make_step():
+    return jax.jit(train_step)
+def learn(state, x):
+    return train_step(state, x)
+def main(x, state):
+    for i in range(9):
+"""
+
+
+def ahead(folder: Path, body: str, function: str = "") -> bool:
+    """Whether what the first line of a loop makes can be made before its step."""
+    lines = "".join(f"        {line}\n" for line in body.splitlines())
+    (folder / "train.py").write_text(HEAD + lines, encoding="utf-8")
+    first = HEAD.count("\n") + 1
+    steps = frozenset({first + body.count("\n")})
+    return ProgramSource(folder).can_be_made_ahead("train.py", first, function, steps)
+
+
+@pytest.mark.parametrize(
+    ("body", "function"),
+    [
+        ("b = augment(x[i])\nstate = train_step(state, b)", "augment"),
+        ("b = augment(x[i])\nstate = trainer.advance(state, b)", "augment"),
+        ("b = x[i] + 1\nstate = learn(state, b)", ""),
+        ("b *= rng.normal()\nstate = learn(state, b)", ""),
+        ("rows = read(i)\nb = np.stack(rows)\nstate = learn(state, b)", "read"),
+        ("buffer.append(read(i))\nstate = learn(state, buffer)", "read"),
+        ("state = train_step(state, augment(x[i]))", "augment"),
+        ("b = augment(x)\nstate, loss = learn(state, b)\nlog(loss)\npass", "augment"),
+    ],
+)
+def test_what_goes_into_the_step_and_comes_of_none_can_be_made_ahead(
+    tmp_path: Path, body: str, function: str
+) -> None:
+    assert ahead(tmp_path, body, function)
+
+
+@pytest.mark.parametrize(
+    ("body", "function"),
+    [
+        ("x = augment(x)\nx, state = train_step(state, x)", "augment"),
+        ("b = augment(a)\na = train_step(state, b)", "augment"),
+        ("b = augment(world.x)\nout = learn(state, b)\nworld.x = out", "augment"),
+        ("b = buffer.sample()\nout = learn(state, b)\nbuffer.add(out)", ""),
+        ("b = agent.observe()\nagent.train_step(b)", ""),
+        ("rate = augment(i)\nprint(rate)\nstate = learn(state, x)", "augment"),
+        ("b = augment(x[i])\nprint(b)\npass", "augment"),
+        ("state = train_step(state, x)", "train_step"),
+    ],
+    ids=[
+        "the same array goes round",
+        "an action of the last round",
+        "kept in an attribute",
+        "kept in a buffer",
+        "an object that the step may change",
+        "only shown",
+        "no step",
+        "the step",
+    ],
+)
+def test_what_a_step_gives_or_does_not_take_is_not_made_ahead(
+    tmp_path: Path, body: str, function: str
+) -> None:
+    assert not ahead(tmp_path, body, function)
+
+
+def test_what_a_generator_gives_to_the_loop_can_be_made_ahead(tmp_path: Path) -> None:
+    program = HEAD.replace("for i in range(9):", "for b in read(x):")
+    text = f"{program}        state = train_step(state, b)\n"
+    (tmp_path / "train.py").write_text(text, encoding="utf-8")
+    line = HEAD.count("\n")
+
+    found = ProgramSource(tmp_path)
+
+    assert found.can_be_made_ahead("train.py", line, "read", frozenset())
+
+
+@pytest.mark.parametrize(
+    ("line", "on_host"),
+    [
+        ("b = np.roll(x, 3)", True),
+        ("b = rng.normal(size=x.shape).astype('f4')", True),
+        ("b = x[i] * 2", True),
+        ("b = sorted(augment(x), key=len)", True),
+        ("b = read(x)", True),
+        ("b = train_step(state, x)", False),
+        ("b = learn(state, x)", False),
+        ("b = jax.device_get(x)", False),
+        ("b = random.permutation(x)", False),
+        ("x.block_until_ready()", False),
+        ("b = step(state, x)", False),
+        ("b = model.apply(x)", False),
+    ],
+)
+def test_a_line_is_on_the_host_where_each_of_its_calls_is_known_to_be(
+    tmp_path: Path, line: str, on_host: bool
+) -> None:
+    (tmp_path / "train.py").write_text(f"{HEAD}        {line}\n", encoding="utf-8")
+    number = HEAD.count("\n") + 1
+
+    assert ProgramSource(tmp_path).runs_on_host("train.py", number) is on_host
+
+
+def test_an_array_of_a_device_may_be_waited_for_where_it_is_read(
+    tmp_path: Path,
+) -> None:
+    """`images[rows]` waits for rows, though it calls nothing."""
+    body = "order = random.permutation(9)\nrows = order[i]\nb = images[rows]\nc = x[i]"
+    lines = "".join(f"        {line}\n" for line in body.splitlines())
+    (tmp_path / "train.py").write_text(HEAD + lines, encoding="utf-8")
+    first = HEAD.count("\n") + 1
+
+    found = ProgramSource(tmp_path)
+
+    assert [found.runs_on_host("train.py", first + at) for at in range(4)] == [
+        False,
+        False,
+        False,
+        True,
+    ]
+
+
+def test_what_a_function_compiles_for_others_is_compiled(tmp_path: Path) -> None:
+    lines = "        step = make_step()\n        b = step(state, x)\n"
+    (tmp_path / "train.py").write_text(HEAD + lines, encoding="utf-8")
+    number = HEAD.count("\n") + 2
+
+    found = ProgramSource(tmp_path)
+
+    assert not found.runs_on_host("train.py", number)
+    assert not found.can_be_made_ahead("train.py", number, "step", frozenset())

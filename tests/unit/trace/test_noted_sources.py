@@ -36,3 +36,12 @@ def test_a_note_that_cannot_be_used_names_no_file(tmp_path: Path, content: str) 
     note.write_text(content, "utf-8")
 
     assert noted_sources([note, tmp_path / "gone.sources.json"]) == ()
+
+
+def test_a_name_without_a_folder_is_of_a_file_beside_the_note(tmp_path: Path) -> None:
+    note = tmp_path / "host.sources.json"
+    note.write_text(NOTE.replace("/a/train.py", "train.py"), "utf-8")
+
+    (found,) = noted_sources([note])
+
+    assert found.file == str(tmp_path / "train.py")

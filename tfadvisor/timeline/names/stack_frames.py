@@ -10,7 +10,11 @@ from functools import lru_cache
 
 from tfadvisor.patterns import pattern
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.frames import frame_class, is_package_file
+from tfadvisor.timeline.names.frames import (
+    frame_class,
+    is_package_file,
+    waits_for_others,
+)
 
 _INSTALLED = pattern(r"(?:site|dist)-packages/|[Ll]ib(?:64)?/python3|^<|/_?rs_plugins/")
 _GENERATED = "__autograph_generated_file"
@@ -102,6 +106,9 @@ _OPS = pattern(
     r"|/keras/(?:src/)?layers/layer\.py"
 )
 """Of TensorFlow and Keras, what Python passes through for each op or layer."""
+_EXECUTES = pattern(
+    r"/tensorflow/python/(?:eager/execute|ops/gen_\w+_ops|ops/iterator_ops)\.py"
+)
 _JAX_OPS = pattern(r"/jax/_src/(?:numpy|lax|nn|scipy)/(?!control_flow/)")
 """In JAX; what is compiled is called without them."""
 _HOLDS_ITERATORS = pattern(
@@ -110,6 +117,11 @@ _HOLDS_ITERATORS = pattern(
 """Keras' loop over batches of tf.data."""
 _ENDS_CALLS = pattern(r"keras/(?:.*/)?traceback_utils\.py:error_handler\Z")
 """Of Keras, around each call of its models: what that held is freed in it."""
+FRAMEWORKS = frozenset(
+    "jax jaxlib tensorflow keras tf_keras flax optax equinox haiku torch_xla".split()
+)
+"""Packages that run what devices do."""
+_OF_FRAMEWORKS = pattern(rf"(?:site|dist)-packages/(?:{'|'.join(FRAMEWORKS)})/")
 _TRAINING_LOOPS = pattern(r"\A(?:trainer|training\w*)\.py:fit")
 
 
@@ -175,6 +187,27 @@ def free_iterators(functions: Iterable[tuple[str, str]]) -> list[bool]:
     if not any(holds):
         return holds
     return [held or ended for held, ended in zip(holds, ends, strict=True)]
+
+
+def is_recorded(file: str, function: str) -> bool:
+    """Whether traces have an event of what runs or waits in a library's function, where
+    it is the innermost.
+    """
+    path = file.replace("\\", "/")
+    if _EXECUTES.search(path):
+        return True
+    return work_of(file, function) is Work.READING
+
+
+@lru_cache(maxsize=1 << 14)
+def may_use_devices(file: str, function: str) -> bool:
+    """Whether a function is a framework's, which runs what the devices do or waits for
+    it, or waits for another thread.
+    """
+    path = file.replace("\\", "/")
+    if _OF_FRAMEWORKS.search(path):
+        return True
+    return waits_for_others(f"${path.rpartition('/')[2]}:1 {bare(function)}")
 
 
 def loops_over_steps(file: str, function: str) -> bool:

@@ -348,6 +348,7 @@ export interface RunPart {
   turns: number | null;
   parts: RunShare[];
   op_by_op: number;
+  in_python: number;
   statements: RunPart[];
   fills: string;
 }

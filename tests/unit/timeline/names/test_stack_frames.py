@@ -1,0 +1,44 @@
+"""What is done while a function of a stack is open."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfadvisor.timeline.names.stack_frames import is_recorded, may_use_devices
+
+LIBRARIES = "/venv/lib/python3.11/site-packages/"
+TENSORFLOW = f"{LIBRARIES}tensorflow/python/"
+
+
+@pytest.mark.parametrize(
+    ("file", "function", "recorded"),
+    [
+        (f"{LIBRARIES}jax/_src/array.py", "_value", True),
+        (f"{LIBRARIES}jax/_src/array.py", "__init__", False),
+        (f"{TENSORFLOW}eager/execute.py", "quick_execute", True),
+        (f"{TENSORFLOW}ops/gen_array_ops.py", "reshape", True),
+        (f"{TENSORFLOW}ops/array_ops.py", "reshape", False),
+        ("/home/me/array.py", "_value", False),
+    ],
+)
+def test_of_a_call_that_runs_or_waits_traces_have_an_event(
+    file: str, function: str, recorded: bool
+) -> None:
+    assert is_recorded(file, function) is recorded
+
+
+@pytest.mark.parametrize(
+    ("file", "function", "may"),
+    [
+        (f"{LIBRARIES}jax/_src/numpy/lax_numpy.py", "roll", True),
+        (f"{LIBRARIES}keras/src/trainers/trainer.py", "fit", True),
+        (f"{LIBRARIES}numpy/_core/numeric.py", "roll", False),
+        ("/usr/lib/python3.11/queue.py", "get", True),
+        ("/usr/lib/python3.11/json/decoder.py", "decode", False),
+        ("/home/me/jax/train.py", "augment", False),
+    ],
+)
+def test_frameworks_and_waits_may_use_devices(
+    file: str, function: str, may: bool
+) -> None:
+    assert may_use_devices(file, function) is may

@@ -1,0 +1,376 @@
+"""What a loop of the program gives from call to call, by its own lines."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import msgspec
+
+from tfadvisor.causes.witness import covers, last_name, own_nodes
+
+ARGUMENT, RESULT, STEP = "argument", "result", "step"
+"""How a call is tied to the step: it makes an argument of it, it reads its result and
+gives nothing that is read, or it is the step. That it does neither no source can show:
+it may change what the step reads elsewhere.
+"""
+_SHOWING = frozenset(
+    "add_scalar debug format info log log_metrics report scalar set_description "
+    "set_postfix set_postfix_str warning write writerow".split()
+)
+"""Methods that show or log what they are given."""
+Loop = ast.For | ast.While
+_Writing = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.For
+Name = str
+"""Of a variable, or `self.state` for an attribute."""
+
+
+def loops(tree: ast.Module) -> Iterator[Loop]:
+    """The innermost first: what a loop inside of another calls belongs to it."""
+    found = [node for node in ast.walk(tree) if isinstance(node, Loop)]
+    yield from sorted(found, key=lambda loop: -loop.lineno)
+
+
+def tie_in(loop: Loop, function: str, steps: frozenset[str]) -> tuple[str, int] | None:
+    """(tie, line of the call) of a function that the loop calls beside a step."""
+    asked = calls_of(loop, frozenset({function}))
+    if not asked:
+        return None
+    line = asked[0].lineno
+    if function in steps:
+        return STEP, line
+    stepping = calls_of(loop, steps)
+    if not stepping:
+        return None
+
+    if _gives(loop, asked, stepping):
+        return ARGUMENT, line
+    results = _roots(_made_by(loop, stepping))
+    own = _roots({name for call in asked for name in names_in(call)})
+    if _may_change(own - results, stepping) or not _is_dropped(loop, asked):
+        return None
+    return (RESULT, line) if own & results else None
+
+
+def _gives(loop: ast.AST, calls: list[ast.Call], steps: list[ast.Call]) -> bool:
+    """Whether a step is given what the calls give, or what is made of it."""
+    is_inside = any(_holds(step, call) for step in steps for call in calls)
+    return is_inside or bool(_made_by(loop, calls) & _names_in_arguments(steps))
+
+
+def may_feed(loop: Loop, calls: list[ast.Call], steps: list[ast.Call]) -> bool:
+    """Whether a step may get what the calls give: as an argument, or out of an object
+    that is given it, as a buffer of samples is.
+    """
+    made = _made_by(loop, calls)
+    kept = _kept_in(loop, calls, made)
+    needed = _needed(loop, steps)
+    if not needed:  # it reads what is not written here
+        return bool(kept)
+    is_inside = any(_holds(step, call) for step in steps for call in calls)
+    return is_inside or bool(_roots(made | kept) & _roots(needed))
+
+
+def feeds_itself(loop: Loop, calls: list[ast.Call]) -> bool:
+    """Whether what the calls give goes into the next of them, as the state does of a
+    second model that the loop trains.
+    """
+    made = _made_by(loop, calls)
+    return bool(_roots(made) & _roots(_names_in_arguments(calls)))
+
+
+def _kept_in(loop: ast.AST, calls: list[ast.Call], made: set[Name]) -> set[Name]:
+    """Objects of which a method is given what the calls give or one of these values,
+    but for what shows it.
+    """
+    kept: set[Name] = set()
+    for node in ast.walk(loop):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        is_given = any(
+            names_in(value) & made or any(_is_within(call, value) for call in calls)
+            for value in _values(node)
+        )
+        if is_given and node.func.attr not in _SHOWING:
+            kept |= names_in(node.func.value)
+    return kept
+
+
+def _needed(loop: Loop, steps: list[ast.Call]) -> set[Name]:
+    """What the arguments of the steps are made of, and the object whose method a step
+    is.
+    """
+    needed = _names_in_arguments(steps)
+    for step in steps:
+        if isinstance(step.func, ast.Attribute):
+            needed |= names_in(step.func.value)
+    before: set[Name] = set()
+    while needed != before:
+        before = set(needed)
+        for node in writings_in(loop):
+            if written_by(node) & needed:
+                needed |= read_by(node)
+    return needed
+
+
+def _may_change(names: set[Name], stepping: list[ast.Call]) -> bool:
+    """Whether a call that is given these may change what the step is given: an array
+    that it fills, an object whose attribute the step reads.
+    """
+    given = _names_in_arguments(stepping)
+    return bool(names & _roots(given))
+
+
+def _is_dropped(loop: ast.AST, calls: list[ast.Call]) -> bool:
+    """Whether nothing reads what the calls give."""
+    statements = [node.value for node in ast.walk(loop) if isinstance(node, ast.Expr)]
+    return all(any(value is call for value in statements) for call in calls)
+
+
+def on_same(loop: ast.AST, step: ast.Call, again: ast.Call) -> bool:
+    """Whether a later call gets a value that the step got, and besides only what the
+    step gives.
+    """
+    given = set(map(ast.dump, _values(step)))
+    results = _given_by(loop, step)
+    touched = _touched_between(loop, step, again)
+    others = [value for value in _values(again) if not names_in(value) <= results]
+    if step.lineno >= again.lineno or not others:
+        return False
+    return all(
+        ast.dump(value) in given
+        and _is_lasting(value)
+        and not names_in(value) & touched
+        for value in others
+    )
+
+
+def _given_by(loop: ast.AST, call: ast.Call) -> set[Name]:
+    """Variables that hold what a call gives."""
+    holding = (node for node in writings_in(loop) if _is_within(call, value_of(node)))
+    return set().union(*map(written_by, holding))
+
+
+def _touched_between(loop: ast.AST, step: ast.Call, again: ast.Call) -> set[Name]:
+    """Names of what is written or given to another call between two calls, so that it
+    may be another value by then.
+    """
+    lines = range(step.lineno, again.lineno + 1)
+    touching = (
+        node
+        for node in ast.walk(loop)
+        if getattr(node, "lineno", 0) in lines and _may_write(node)
+    )
+    others = (
+        node
+        for node in touching
+        if not (_is_within(step, node) or _is_within(again, node))
+    )
+    return set().union(*map(names_in, others))
+
+
+def _is_lasting(value: ast.AST) -> bool:
+    """Whether an expression calls nothing, so that it gives the same again."""
+    return not any(isinstance(node, ast.Call) for node in ast.walk(value))
+
+
+def _is_within(inner: ast.AST, outer: ast.AST) -> bool:
+    return inner is outer or _holds(outer, inner)
+
+
+def _may_write(node: ast.AST) -> bool:
+    is_store = isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
+    return is_store or isinstance(node, ast.Call)
+
+
+def _values(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def _roots(names: set[Name]) -> set[Name]:
+    return {name.partition(".")[0] for name in names}
+
+
+def calls_of(loop: ast.AST, functions: frozenset[str]) -> list[ast.Call]:
+    """In a loop, of functions by these names."""
+    return [call for call in _calls_in(loop) if last_name(call) in functions]
+
+
+def _holds(outer: ast.AST, inner: ast.AST) -> bool:
+    return any(node is inner for node in ast.walk(outer) if node is not outer)
+
+
+def _names_in_arguments(calls: list[ast.Call]) -> set[Name]:
+    found: set[Name] = set()
+    for call in calls:
+        for value in _values(call):
+            found.update(names_in(value))
+    return found
+
+
+def _made_by(loop: ast.AST, calls: list[ast.Call]) -> set[Name]:
+    """Variables that hold what the calls give, or what is made of it."""
+    made: set[Name] = set()
+    for node in writings_in(loop):
+        if any(_is_within(call, value_of(node)) for call in calls):
+            made |= written_by(node)
+    return _with_what_is_made_of(loop, made)
+
+
+def _with_what_is_made_of(loop: ast.AST, made: set[Name]) -> set[Name]:
+    """Assignments that read one of the variables make others of it, through calls too:
+    what is cast, padded or put on a device is still of the batch.
+    """
+    known = set(made)
+    for node in writings_in(loop):
+        if read_by(node) & known:
+            known |= written_by(node)
+    return known
+
+
+def writings_in(loop: ast.AST) -> Iterator[_Writing]:
+    """Heads of loops too, which write what they go over; nothing of functions that are
+    defined there.
+    """
+    for node in (loop, *own_nodes(loop)):
+        if isinstance(node, _Writing):
+            yield node
+
+
+def value_of(node: _Writing) -> ast.expr:
+    """A declaration that gives none is its own."""
+    if isinstance(node, ast.AnnAssign):
+        return node.value or node.target
+    return node.iter if isinstance(node, ast.For) else node.value
+
+
+def read_by(node: _Writing) -> set[Name]:
+    """Names of what it is made of."""
+    before = node.target if isinstance(node, ast.AugAssign) else value_of(node)
+    return names_in(value_of(node)) | names_in(before)
+
+
+def written_by(node: _Writing) -> set[Name]:
+    """Names that hold it then."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    found: set[Name] = set()
+    for target in targets:
+        found |= names_in(target)
+    return found
+
+
+def names_in(node: ast.AST) -> set[Name]:
+    """Variables and attributes that an expression reads or writes."""
+    found: set[Name] = set()
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            found.add(inner.id)
+        elif isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
+            found.add(f"{inner.value.id}.{inner.attr}")
+    return found - {"self", "np", "jnp", "jax", "tf"}
+
+
+# What a round makes for its step, and of what.
+
+
+class Made(msgspec.Struct, frozen=True):
+    """What a line of a loop makes."""
+
+    calls: tuple[ast.Call, ...]
+    """That make it; of a line that calls nothing, none."""
+    names: frozenset[Name]
+    """That hold it, or what is made of it."""
+    reads: frozenset[Name]
+    """Of what it is made."""
+    line: int
+
+    def steps_of(
+        self, loop: Loop, compiled: frozenset[str], lines: frozenset[int]
+    ) -> list[ast.Call]:
+        """The calls of a loop, beside these, of what is compiled, and those on lines
+        that run it.
+        """
+        return [
+            call
+            for call in _calls_in(loop)
+            if (last_name(call) in compiled or call.lineno in lines)
+            and not any(_is_within(call, own) for own in self.calls)
+        ]
+
+    def can_go_ahead(self, loop: Loop, steps: list[ast.Call]) -> bool:
+        """Whether it goes into a step, and no step gives anything of which it is made,
+        nor changes it: an object whose method is the step, or is given what one gives.
+        """
+        kept = _kept_in(loop, list(self.calls), set(self.names))
+        is_inside = any(_holds(step, call) for step in steps for call in self.calls)
+        if not is_inside and not (self.names | kept) & _names_in_arguments(steps):
+            return False
+        results = _made_by(loop, steps)
+        changed = _kept_in(loop, steps, results)
+        for step in steps:
+            if isinstance(step.func, ast.Attribute):
+                changed |= names_in(step.func.value)
+        if _roots(set(self.reads)) & _roots(changed):
+            return False
+        return not _is_of_steps(loop, set(self.reads), self.line, steps)
+
+
+def made_on(loop: Loop, line: int, function: str, compiled: frozenset[str]) -> Made:
+    """function: that makes it there; "" for none. compiled: names of what makes none of
+    it.
+    """
+    calls = [call for call in _calls_in(loop) if covers(call, line)]
+    of_function = [call for call in calls if last_name(call) == function]
+    making = of_function or [call for call in calls if not _called_in(call) & compiled]
+    holding = list(_holding(loop, making))
+    if not calls:
+        holding = [node for node in writings_in(loop) if covers(value_of(node), line)]
+    reads = set[Name]().union(*map(names_in, making))
+    if not of_function:  # the line makes all of it
+        reads = reads.union(*map(read_by, holding))
+    written = set[Name]().union(*map(written_by, holding))
+    names = _with_what_is_made_of(loop, written)
+    return Made(tuple(making), frozenset(names), frozenset(reads), line)
+
+
+def _calls_in(loop: ast.AST) -> Iterator[ast.Call]:
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Call):
+            yield node
+
+
+def _holding(loop: ast.AST, calls: list[ast.Call]) -> Iterator[_Writing]:
+    """What keeps what one of the calls gives."""
+    for node in writings_in(loop):
+        if any(_is_within(call, value_of(node)) for call in calls):
+            yield node
+
+
+def _called_in(node: ast.AST) -> set[str]:
+    return set(map(last_name, _calls_in(node)))
+
+
+def _is_of_steps(
+    loop: Loop, names: set[Name], line: int, steps: list[ast.Call]
+) -> bool:
+    """Whether names, as they are read on a line, hold what a step gives: by the last
+    writing before it, else by the last one of the round before.
+    """
+    left, seen = {(name, line) for name in names}, set[tuple[Name, int]]()
+    while left:
+        name, at = left.pop()
+        writing = _writing_before(loop, name, at)
+        if writing is None or (name, writing.lineno) in seen:
+            continue
+        if any(_is_within(step, value_of(writing)) for step in steps):
+            return True
+        seen.add((name, writing.lineno))
+        left |= {(read, writing.lineno) for read in read_by(writing)}
+    return False
+
+
+def _writing_before(loop: Loop, name: Name, line: int) -> _Writing | None:
+    """The last one of a name, before a line or else in the round before."""
+    mine = [node for node in writings_in(loop) if name in written_by(node)]
+    before = [node for node in mine if node.lineno < line]
+    return max(before or mine, key=lambda node: node.lineno, default=None)
