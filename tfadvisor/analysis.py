@@ -46,7 +46,7 @@ from tfadvisor.trace import (
     without_duplicates,
 )
 from tfadvisor.trace.counters import read_counters
-from tfadvisor.trace.noted_sources import SOURCES_ENDING, noted_sources
+from tfadvisor.trace.noted_sources import noted_beside
 from tfadvisor.trace.remote_path import RemotePath
 from tfadvisor.trace.samples import Samples, read_samples
 
@@ -98,9 +98,7 @@ class Options(msgspec.Struct, frozen=True):
 
     def program_source(self, files: Iterable[Path]) -> ProgramSource | None:
         """The program's files, where they are given or noted. files: of the run."""
-        noted = noted_sources(
-            file.with_name(f"{host_of(file)}{SOURCES_ENDING}") for file in files
-        )
+        noted = noted_beside(files)
         if self.within is not None:
             noted = tuple(file for file in noted if file.lies_in(self.within))
         if self.source is None and not noted:

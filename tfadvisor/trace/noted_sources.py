@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from tfadvisor.files import read_small_text
 from tfadvisor.trace.remote_path import RemotePath
+from tfadvisor.trace.runs import host_of
 
 SOURCES_ENDING = ".sources.json"
 _VERSION = 1
@@ -49,6 +50,13 @@ class NotedSource(msgspec.Struct, frozen=True, array_like=True):
 class _Note(msgspec.Struct, frozen=True):
     version: int
     files: Annotated[list[NotedSource], Meta(max_length=1000)]
+
+
+def noted_beside(traces: Iterable[Path]) -> tuple[NotedSource, ...]:
+    """In the notes of a run's traces."""
+    return noted_sources(
+        trace.with_name(f"{host_of(trace)}{SOURCES_ENDING}") for trace in traces
+    )
 
 
 def noted_sources(notes: Iterable[Path]) -> tuple[NotedSource, ...]:

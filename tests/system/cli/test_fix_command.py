@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -22,9 +23,9 @@ LINE = "batches = iter(dataset.with_options(options).prefetch(tf.data.AUTOTUNE))
 
 
 def fix(
-    *arguments: object, cwd: Path, env: dict[str, str] | None = None
+    *arguments: object, cwd: Path, env: dict[str, str] | None = None, trace: Path = SLOW
 ) -> subprocess.CompletedProcess[str]:
-    command = [str(COMMAND), "fix", str(SLOW), *map(str, arguments)]
+    command = [str(COMMAND), "fix", str(trace), *map(str, arguments)]
     return subprocess.run(
         command,
         capture_output=True,
@@ -70,6 +71,29 @@ def test_a_diff_on_stdout_a_line_on_stderr_and_nothing_written(project: Path) ->
         "(mechanical; results stay" in done.stderr
     )
     assert git(project, "status", "--porcelain") == ""
+
+
+def test_a_copy_of_the_program_that_did_not_run_is_no_place(
+    project: Path, tmp_path: Path
+) -> None:
+    """Both hold the fault, so that without what the recording notes either may be
+    meant.
+    """
+    text = (project / "program.py").read_text()
+    (project / "copy.py").write_text(f"{text}# a copy\n")
+    logdir = tmp_path / "logdir"
+    shutil.copytree(SLOW, logdir)
+    noted = ["/gone/program.py", sha256(text.encode()).hexdigest(), False]
+    note = logdir / "trace.sources.json"
+
+    note.write_text(json.dumps({"version": 1, "files": []}))
+    either = fix(cwd=project, trace=logdir)
+    note.write_text(json.dumps({"version": 1, "files": [noted]}))
+    done = fix(cwd=project, trace=logdir)
+
+    assert (either.returncode, done.returncode) == (4, 0)
+    assert "+++ b/program.py\n" in done.stdout
+    assert "not run while this was recorded, and left alone: copy.py." in done.stderr
 
 
 def test_git_takes_the_diff(project: Path) -> None:

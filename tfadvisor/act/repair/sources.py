@@ -9,13 +9,15 @@ import io
 import os
 import stat
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from tfadvisor.errors import UsageError
 from tfadvisor.printable import one_line
+from tfadvisor.trace.noted_sources import NotedSource
 
 _MOST_FILES = 2_000
 _LARGEST = 150_000
@@ -47,6 +49,13 @@ class ProgramFile(msgspec.Struct, frozen=True):
     text: str
     encoding: str
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of its content."""
+        import hashlib  # OpenSSL's, which only a recording's notes need
+
+        return hashlib.sha256(self.encoded(self.text)).hexdigest()
+
     def encoded(self, text: str) -> bytes:
         """Another text in this file's encoding. Raises UnicodeEncodeError."""
         return text.encode(self.encoding)
@@ -65,6 +74,24 @@ class Sources(msgspec.Struct, frozen=True):
     root: Path
     files: tuple[ProgramFile, ...]
     left_alone: tuple[LeftAlone, ...]
+
+    def that_ran(self, noted: Sequence[NotedSource]) -> Sources:
+        """Only files that a recording notes to have run, by path or content; where it
+        notes none of them so, by name, since the program may have moved and changed.
+        All of them where it notes nothing.
+        """
+        if not noted:
+            return self
+        paths = {os.path.realpath(source.file) for source in noted}
+        names = {Path(source.file).name for source in noted}
+        digests = {source.sha256 for source in noted}
+        ran = [
+            file
+            for file in self.files
+            if str(file.path) in paths or file.digest in digests
+        ]
+        ran = ran or [file for file in self.files if file.path.name in names]
+        return replace(self, files=tuple(ran))
 
 
 def read_sources(place: Path) -> Sources:

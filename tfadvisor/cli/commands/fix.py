@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tfadvisor.act.repair import At, PatchPlan, Sources
     from tfadvisor.analysis import Options
     from tfadvisor.report import Report
+    from tfadvisor.trace import Run
 
 _EXAMPLES = """\
 Examples:
@@ -43,6 +44,8 @@ Exit codes: 0 at least one change, 2 usage, 3 nothing to analyse, or with
 choose from."""
 _COMMAND = "tfadvisor.command"
 """Where a context keeps what stands after `--`."""
+_MOST_NAMED = 3
+"""Files."""
 _CHECK_SECONDS = 300.0
 """That a program may take to come to its first steps."""
 
@@ -136,14 +139,18 @@ def fix(
     _check_together(command, diff=diff, apply=apply, check=check)
     # --help needs none of these
     from tfadvisor.act.repair import at_of, plan_words, read_sources, with_patches
+    from tfadvisor.trace.noted_sources import noted_beside
 
     place = None if at is None else at_of(at)
-    sources = read_sources(source)
+    found = read_sources(source)
     options = reading.options()
-    report = _analyzed(places(paths), options)
+    run = chosen_run(places(paths), options)
+    sources = found.that_ran(noted_beside(run.files))
+    report = _analyzed(run, options)
     plan = _planned(report, options, sources, rule or (), place)
     for file in sources.left_alone:
         note(f"{file.name} is left alone: {file.why}")
+    _say_what_did_not_run(found, sources)
 
     broken = check and _is_broken(plan, sources, command)
     if apply and not broken:
@@ -172,13 +179,26 @@ def _check_together(
         )
 
 
-def _analyzed(paths: Sequence[Path], options: Options) -> Report:
+def _names(sources: Sources) -> list[str]:
+    return [file.name for file in sources.files]
+
+
+def _say_what_did_not_run(found: Sources, ran: Sources) -> None:
+    names = sorted(set(_names(found)) - set(_names(ran)))
+    if not names:
+        return
+    shown = ", ".join(names[:_MOST_NAMED])
+    more = len(names) - _MOST_NAMED
+    others = f" and {more:,} more" if more > 0 else ""
+    note(f"not run while this was recorded, and left alone: {shown}{others}.")
+
+
+def _analyzed(run: Run, options: Options) -> Report:
     from tfadvisor.analysis import analyze_run
     from tfadvisor.cli.reading import reading_progress
 
-    chosen = chosen_run(paths, options)
-    with reading_progress(chosen) as progress:
-        return analyze_run(chosen, options, progress)
+    with reading_progress(run) as progress:
+        return analyze_run(run, options, progress)
 
 
 def _planned(

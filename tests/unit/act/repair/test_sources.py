@@ -5,6 +5,7 @@ one line.
 from __future__ import annotations
 
 import os
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from tfadvisor.act.repair.sources import read_sources
 from tfadvisor.act.repair.unified_diff import unified
 from tfadvisor.errors import UsageError
+from tfadvisor.trace.noted_sources import NotedSource
 
 PROGRAM = "import jax\nx = 1\n"
 
@@ -170,3 +172,41 @@ def test_what_is_nested_as_programs_are_is_read(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import jax\nx = " + "f(" * 40 + ")" * 40 + "\n")
 
     assert names(tmp_path) == ["train.py"]
+
+
+def ran(folder: Path, *noted: tuple[str, str]) -> list[str]:
+    """Names of those of two files that ran. noted: paths and contents."""
+    for name in ("train.py", "old/train.py", "other.py"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(f"{PROGRAM}# {name}\n")
+    notes = [
+        NotedSource(path, sha256(text.encode()).hexdigest(), rewritten=False)
+        for path, text in noted
+    ]
+    return [file.name for file in read_sources(folder).that_ran(notes).files]
+
+
+def test_a_file_ran_that_lies_where_one_did_though_it_has_changed(
+    tmp_path: Path,
+) -> None:
+    assert ran(tmp_path, (f"{tmp_path}/train.py", "")) == ["train.py"]
+
+
+def test_a_file_ran_that_holds_what_ran_wherever_it_lies(tmp_path: Path) -> None:
+    text = f"{PROGRAM}# old/train.py\n"
+
+    assert ran(tmp_path, ("/gone/main.py", text)) == ["old/train.py"]
+
+
+def test_a_program_that_moved_and_changed_is_known_by_its_names(
+    tmp_path: Path,
+) -> None:
+    assert ran(tmp_path, ("/gone/train.py", "")) == ["train.py", "old/train.py"]
+
+
+def test_a_folder_of_another_program_has_nothing_that_ran(tmp_path: Path) -> None:
+    assert ran(tmp_path, ("/gone/main.py", "")) == []
+
+
+def test_without_notes_any_file_may_have_run(tmp_path: Path) -> None:
+    assert len(ran(tmp_path)) == 3
