@@ -15,6 +15,7 @@ from tfadvisor.act.trial.ablation import ONE_DEVICE, not_here
 from tfadvisor.act.trial.alike import Values, compare_values
 from tfadvisor.act.trial.candidates import Candidate, environment_of, refused
 from tfadvisor.act.trial.deciding import BASE, Enough
+from tfadvisor.act.trial.less_work import Counts, counts_of, less_often
 from tfadvisor.act.trial.one_run import Interrupted
 from tfadvisor.act.trial.steps import StepPlan
 from tfadvisor.act.trial.trial_result import DIFFERS, NOT_CHECKED, PART, SCALE
@@ -61,6 +62,10 @@ class Arms:
         """Those that took turns in one process."""
         self.took: dict[str, int] = {}
         self.places: dict[str, tuple[str, ...]] = {}
+        self.counts = Counts()
+        """Of the program as it is."""
+        self.less: dict[str, tuple[str, ...]] = {}
+        """What each arm does less often."""
 
     def smoke(self, seconds: float) -> Timed:
         """The program as it is, before all rounds: until as many steps are timed as
@@ -71,8 +76,9 @@ class Arms:
             self.plan = plan
             return self._run(
                 BASE,
-                max(self._left(), 1.0),
+                max(self.left, 1.0),
                 fewest,
+                counting=True,
             )
 
         self.plan, last = settle_in(
@@ -80,7 +86,16 @@ class Arms:
             self.plan,
             seconds,
         )
+        self.counts = counts_of(last)
         return last
+
+    def look_for_less(self, arm: str) -> None:
+        """Once more, to see what it does less often, where there is time for it. Raises
+        Interrupted.
+        """
+        if self._longest(arm) <= self.left:
+            counted = self._run(arm, self._patience(), counting=True)
+            self.less[arm] = less_often(self.counts, counts_of(counted))
 
     def refuse(self, versions: Mapping[str, str]) -> list[str]:
         """Settles those whose flags would be refused. Returns the names of the
@@ -99,7 +114,7 @@ class Arms:
 
     def measure(self, arm: str) -> float | None:
         """As deciding.rounds.Measure. Raises Enough."""
-        if self._longest(arm) > self._left():
+        if self._longest(arm) > self.left:
             raise Enough
         try:
             timed = self._run(arm, self._patience())
@@ -118,11 +133,11 @@ class Arms:
         """How long a run may take, in seconds."""
         longest = self.longest_base
         patience = max(_PATIENCE * longest, longest + _PATIENCE_SECONDS)
-        return min(patience, max(self._left(), longest))
+        return min(patience, max(self.left, longest))
 
     def _is_cut(self, timed: Timed) -> bool:
         """Whether the budget ended a run."""
-        return self._left() <= 0 and "more than" in timed.why
+        return self.left <= 0 and "more than" in timed.why
 
     def _why_broken(
         self,
@@ -145,7 +160,7 @@ class Arms:
 
     def afford(self, arms: Sequence[str]) -> bool:
         """Whether there is time for a run of each of these."""
-        return sum(map(self._longest, arms)) <= self._left()
+        return sum(map(self._longest, arms)) <= self.left
 
     def _longest(self, arm: str) -> float:
         """That a run of it took, seconds; as of the program as it is before the
@@ -153,7 +168,8 @@ class Arms:
         """
         return self.seconds.get(arm, self.longest_base)
 
-    def _left(self) -> float:
+    @property
+    def left(self) -> float:
         """Of the budget, seconds."""
         return self.until - time.monotonic()
 
@@ -173,6 +189,8 @@ class Arms:
         arm: str,
         patience: float,
         fewest: int | None = None,
+        *,
+        counting: bool = False,
     ) -> Timed:
         candidate = self.candidates[arm]
         self.tell(candidate.name)
@@ -183,6 +201,7 @@ class Arms:
             patience,
             self.processes,
             fewest,
+            counting=counting,
         )
         self._learn(arm, candidate.parts, timed)
         return timed

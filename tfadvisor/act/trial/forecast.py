@@ -54,7 +54,7 @@ class Forecast(msgspec.Struct, frozen=True):
             sentences.append(
                 f"{_arms(self.alone)} by starts of the program, "
                 f"{duration(1000 * self.run_seconds)} each, "
-                f"about {_about(self.alone_seconds)}"
+                f"at least {_about(self.alone_seconds)}"
             )
         planned = "; ".join(sentences)
         if self.needed <= self.left:
@@ -66,6 +66,22 @@ class Forecast(msgspec.Struct, frozen=True):
         if self.in_turns and self.in_turns_seconds <= self.left:
             return f"The time that is left decides the first; {wanted}"
         return f"The time that is left decides few or none; {wanted}"
+
+
+def rounds_words(
+    arms: Sequence[str], stages: Sequence[int], run_seconds: float, left: float
+) -> str:
+    """How long the rounds take, by a run of the program as it is. arms: that are left.
+    stages: as of Rounds. left: of the budget, seconds.
+    """
+    runs = len(arms_of_round(arms))
+    first, last = stages[0], stages[-1]
+    least, most = (runs * rounds * run_seconds for rounds in (first, last))
+    return (
+        f"a run takes {duration(1000 * run_seconds)}: {first} rounds of {runs} runs "
+        f"about {_about(least)}; if they decide nothing, up to {last} rounds, "
+        f"{_about(min(most, max(left, least)))}"
+    )
 
 
 def _about(seconds: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -21,13 +22,19 @@ from tfadvisor.act.trial.alternation import (
 from tfadvisor.act.trial.arms import Arms, Tell
 from tfadvisor.act.trial.candidates import Candidate, identity_of
 from tfadvisor.act.trial.deciding import STAGES, Rounds, Standing, Standings
-from tfadvisor.act.trial.forecast import Forecast
-from tfadvisor.act.trial.one_run import StopRequest, TrialRun, last_line
+from tfadvisor.act.trial.forecast import Forecast, rounds_words
+from tfadvisor.act.trial.one_run import (
+    Interrupted,
+    StopRequest,
+    TrialRun,
+    last_line,
+)
 from tfadvisor.act.trial.orders import KERAS, ProcessAnswer
 from tfadvisor.act.trial.steps import StepPlan, agrees, choose_loop, plan_steps
 from tfadvisor.act.trial.trial_result import (
     BETTER,
     BROKEN,
+    CHANGE,
     DIFFERS,
     PART,
     SCALE,
@@ -131,12 +138,7 @@ def try_out(
     )
     announce(forecast.words())
     alternated = _alternated(arms, watched) if forecast.in_turns else None
-    tried = _decided(
-        arms,
-        candidates,
-        wanted,
-        alternated,
-    )
+    tried = _decided(arms, candidates, wanted, alternated, announce)
     return _result(
         tried,
         stepping[0],
@@ -156,8 +158,7 @@ def _forecast(
     in_turns: list[Candidate] = []
     if arms.processes == 1:
         in_turns = can_alternate(candidates, watched.answers)
-    started = watched.seconds - _WATCHED * _TIMED_SECONDS
-    run_seconds = max(started, 0.0) + _TIMED_SECONDS
+    run_seconds = _seconds_of_run(watched, arms.plan)
     forecast = Forecast(
         left=arms.until - time.monotonic(),
         in_turns=[in_turn.name for in_turn in in_turns],
@@ -168,6 +169,18 @@ def _forecast(
     if in_turns and forecast.in_turns_seconds <= forecast.left:
         return forecast
     return replace(forecast, in_turns=(), in_turns_seconds=0.0, alone=names)
+
+
+def _seconds_of_run(watched: TrialRun, plan: StepPlan) -> float:
+    """Of a run that times steps: all that the watched one took outside of the loop,
+    its first round included, in which it may compile.
+    """
+    loops = [loop for answer in watched.answers for loop in answer.loops]
+    mine = [loop for loop in loops if loop.place == plan.loop]
+    inside = max(loop.usual_seconds for loop in mine)
+    rounds = plan.warm + plan.count
+    step_ms = _seen_step_ms(watched, plan)
+    return max(watched.seconds - inside, 0.0) + rounds * step_ms / 1000
 
 
 def _alternated(
@@ -268,6 +281,7 @@ def _decided(
     candidates: tuple[Candidate, ...],
     wanted: TrialRequest,
     alternated: Alternated | None,
+    announce: Tell,
 ) -> _Tried:
     """Raises TraceError, NothingToCompare."""
     known = _judged_in_turns(alternated)
@@ -281,6 +295,7 @@ def _decided(
         return _in_turns(arms, candidates, wanted, alternated, complete=False)
     step_ms = _checked(timed, arms, wanted)
     stages = ABLATION_STAGES if wanted.ablate else STAGES
+    _announce_rounds(arms, left, stages, announce)
     rounds = Rounds(
         left,
         arms.measure,
@@ -289,6 +304,7 @@ def _decided(
     )
     standings = rounds.decide() if left else Standings((step_ms,), {})
     complete = not arms.program.stop.came and not rounds.stopped
+    _look_for_less(arms, standings)
     return _Tried(
         arms,
         candidates,
@@ -298,6 +314,22 @@ def _decided(
         steps=arms.plan.count,
         delays=alternated.delays if alternated is not None else (),
     )
+
+
+def _announce_rounds(
+    arms: Arms, left: Sequence[str], stages: Sequence[int], announce: Tell
+) -> None:
+    if left:
+        announce(rounds_words(left, stages, arms.longest_base, arms.left))
+
+
+def _look_for_less(arms: Arms, standings: Standings) -> None:
+    """Whether changes that are better do less."""
+    for name, standing in standings.arms.items():
+        is_change = arms.candidates[name].kind == CHANGE
+        if is_change and standing.outcome == BETTER and not arms.program.stop.came:
+            with suppress(Interrupted):
+                arms.look_for_less(name)
 
 
 def _judged_in_turns(alternated: Alternated | None) -> dict[str, Standing]:
@@ -438,6 +470,7 @@ def _arm(
         took=arms.took.get(name, 0),
         places=arms.places.get(name, ()),
         in_turns=name in arms.in_turns,
+        less=arms.less.get(name, ()),
     )
 
 

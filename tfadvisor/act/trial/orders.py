@@ -44,6 +44,8 @@ class TrialOrder(msgspec.Struct, frozen=True):
     """Watching: for how long once the frameworks work."""
     step_ms: float = 0.0
     """Watching: how long a step takes by a report, 0 where none is given."""
+    counting: bool = False
+    """Whether it is counted what the timed steps do, which takes time."""
     parts: tuple[str, ...] = ()
     """Of the program, that are hooked."""
     acting: bool = False
@@ -166,6 +168,10 @@ class ProcessAnswer(msgspec.Struct, frozen=True):
     """
     steps: int = 0
     """All that it made."""
+    counts: Mapping[str, int] = {}
+    """Of an order that counts: how often the timed steps call each function of the
+    program's files, and do what stands under a condition in a loop.
+    """
     devices: int = 0
     """That its framework uses, 0 where there is none yet."""
     took: Mapping[str, int] = {}

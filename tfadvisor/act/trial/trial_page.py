@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
 
 from tfadvisor.act.trial.trial_result import (
@@ -30,6 +31,7 @@ from tfadvisor.units import counted, duration, percent
 
 _STYLES = {BETTER: "bold green", OPEN: "bold yellow", BROKEN: "bold red"}
 _INDENT = 13
+_MOST_NAMED = 3
 _WORTH_A_LINE = 0.02
 """From this share on the time between epochs has a line."""
 _HALF, _LITTLE = 0.5, 0.25
@@ -152,6 +154,14 @@ def _arm(page: TextPage, arm: Arm) -> None:
             ("; ".join(notes), DIM),
             _INDENT,
         )
+    if arm.less:
+        page.hanging("", f"does less: {_few(arm.less)}", _INDENT)
+
+
+def _few(less: Sequence[str]) -> str:
+    shown = "; ".join(map(one_line, less[:_MOST_NAMED]))
+    more = len(less) - _MOST_NAMED
+    return f"{shown}; {more:,} more" if more > 0 else shown
 
 
 def _notes(arm: Arm) -> list[str]:

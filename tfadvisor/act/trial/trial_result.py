@@ -106,6 +106,10 @@ class Arm(msgspec.Struct, frozen=True):
     """Whether it took turns with others within one process: each step time is of a
     block of steps.
     """
+    less: tuple[str, ...] = ()
+    """Of a change that is better: what its steps do at most half as often, as
+    `evaluate (train.py): 0.01 times a step instead of 0.05`.
+    """
 
     @property
     def saving(self) -> Share | None:

@@ -36,16 +36,14 @@ def summary_of(
 ) -> tuple[str, str]:
     """(outcome, one sentence)."""
     winners = [
-        (arm.ratio.estimate, arm.name, arm.ratio)
+        (arm.ratio.estimate, arm)
         for arm in arms
         if arm.outcome == BETTER and arm.ratio is not None
     ]
     if winners:
-        _, name, ratio = min(
-            winners,
-            key=lambda winner: winner[0],
-        )
-        return WINNER, f"{name}: {gain(ratio)}."
+        _, best = min(winners, key=lambda winner: winner[0])
+        less = ", and it does less work" if best.less else ""
+        return WINNER, f"{best.name}: {gain(best.ratio)}{less}."
 
     undecided = [arm for arm in arms if arm.outcome == OPEN]
     if undecided:

@@ -98,9 +98,11 @@ class TriedProgram:
         patience: float,
         processes: int,
         fewest: int | None = None,
+        *,
+        counting: bool = False,
     ) -> Timed:
         """One run with a candidate. fewest: steps below which it gave no step time.
-        Raises UsageError, Interrupted.
+        counting: what its steps do, too. Raises UsageError, Interrupted.
         """
         loop = loop_in(candidate, plan)
         if loop is None:
@@ -114,6 +116,7 @@ class TriedProgram:
                 (loop,),
                 plan.warm,
                 plan.count,
+                counting=counting,
                 parts=candidate.parts,
                 acting=bool(candidate.parts),
                 stays=not (candidate.parts or candidate.env or candidate.texts),

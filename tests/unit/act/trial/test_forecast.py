@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.act.trial.forecast import Forecast
+from tfadvisor.act.trial.forecast import Forecast, rounds_words
 
 
 def test_arms_that_start_the_program_take_two_smoke_runs_and_three_rounds() -> None:
@@ -12,7 +12,7 @@ def test_arms_that_start_the_program_take_two_smoke_runs_and_three_rounds() -> N
     assert forecast.alone_seconds == 200
     assert (
         forecast.words()
-        == "4 arms by starts of the program, 10 s each, about 3.3 minutes"
+        == "4 arms by starts of the program, 10 s each, at least 3.3 minutes"
     )
 
 
@@ -37,6 +37,19 @@ def test_a_budget_that_decides_nothing() -> None:
 
     assert forecast.alone_seconds == 480
     assert forecast.words() == (
-        "1 arm by starts of the program, 60 s each, about 8.0 minutes. The time that is "
+        "1 arm by starts of the program, 60 s each, at least 8.0 minutes. The time that is "
         "left decides few or none; --budget 10m would do for all."
     )
+
+
+def test_rounds_are_foreseen_by_a_run_as_it_was_measured() -> None:
+    """One arm: two runs a round of 7 s, so that three rounds take 42 s and twelve 168,
+    of which the budget has 100.
+    """
+    stages = (3, 5, 8, 12)
+
+    assert rounds_words(["a"], stages, 7.0, left=500) == (
+        "a run takes 7 s: 3 rounds of 2 runs about 42 s; if they decide nothing, up to "
+        "12 rounds, 2.8 minutes"
+    )
+    assert rounds_words(["a"], stages, 7.0, left=100).endswith("1.7 minutes")

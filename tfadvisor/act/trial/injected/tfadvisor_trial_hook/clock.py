@@ -18,7 +18,7 @@ from tfadvisor_hook.letters import write_letter
 
 from .frameworks import Frameworks
 from .program_parts import Parts
-from .ticks import ENTER, LEAVE, TICK
+from .ticks import COUNTS, ENTER, LEAVE, TICK
 
 
 class Clock:
@@ -35,6 +35,9 @@ class Clock:
         self.frameworks = Frameworks()
         self.parts = Parts(order)
         self.loops: list[dict[str, Any]] = []
+        self.counts: list[int] = []
+        self.counted: dict[str, int] = {}
+        """By the name of what is counted, the number of its counter."""
         self.told = False
 
     def start(self) -> None:
@@ -42,6 +45,7 @@ class Clock:
         setattr(builtins, TICK, self.tick)
         setattr(builtins, ENTER, self.enter)
         setattr(builtins, LEAVE, self.leave)
+        setattr(builtins, COUNTS, self.counts)
         atexit.register(self.at_exit)
 
     def wants(
@@ -81,6 +85,15 @@ class Clock:
         }
         self.loops.append(loop)
         return len(self.loops) - 1
+
+    def counter(self, name: str) -> int:
+        """The number of a counter, which is new where nothing of this name is
+        counted.
+        """
+        if name not in self.counted:
+            self.counted[name] = len(self.counts)
+            self.counts.append(0)
+        return self.counted[name]
 
     def enter(self, number: int) -> None:
         """The loop begins."""

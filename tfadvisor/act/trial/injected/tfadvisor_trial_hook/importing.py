@@ -31,6 +31,7 @@ class Importing:
         self.roots = tuple(os.path.join(root, "") for root in order["roots"])
         self.patched: dict[str, str] = order["patched"]
         self.only: list[list[Any]] | None = order["loops"]
+        self.counting = bool(order.get("counting"))
         self.clock = clock
         self.after: dict[str, list[Callable[[Any], None]]] = {}
 
@@ -154,7 +155,13 @@ class Importing:
                 self.clock.parts,
                 self.lines(real),
             )
-        return with_ticks(tree, number)
+        return with_ticks(tree, number, self.counter_in(os.path.basename(real)))
+
+    def counter_in(self, name: str) -> Callable[[str], int] | None:
+        """Of what a file does, where that is counted. name: of the file."""
+        if not self.counting:
+            return None
+        return lambda what: int(self.clock.counter(f"{what} ({name})"))
 
 
 class Loader(SourceFileLoader):

@@ -50,6 +50,7 @@ class _KerasLoop:
         )
         self.batches = 0
         self.fitting: Any = None
+        self.called = clock.counter("Keras' callbacks of a batch")
 
     def epoch(
         self,
@@ -77,6 +78,7 @@ class _KerasLoop:
             *given,
             **named,
         )
+        self.clock.counts[self.called] += 1
         done = int(given[0]) + 1
         steps = max(done - self.batches, 1)
         logs = given[1] if len(given) > 1 else None

@@ -13,19 +13,28 @@ if TYPE_CHECKING:
     Number = Callable[[ast.AST, str, list[str], bool], "int | None"]
     """From a loop, its function's name, its targets and whether the function is a
     generator: the loop's number, None for one that is left as it is."""
+    Counter = Callable[[str], int]
+    """From the name of what is done: the number of its counter."""
 
 TICK = "__tfadvisor_tick__"
 ENTER = "__tfadvisor_enter__"
 LEAVE = "__tfadvisor_leave__"
+COUNTS = "__tfadvisor_counts__"
+"""Where counters are."""
+_LONGEST = 60
+"""Characters of a statement."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def with_ticks(
     tree: ast.Module,
     number: Number,
+    counter: Counter | None = None,
 ) -> ast.Module:
-    """Changes the tree in place; lines stay where they are."""
-    _Ticking(number, _knows_numba(tree)).visit(tree)
+    """Changes the tree in place; lines stay where they are. counter: where functions
+    and what loops do under conditions are counted.
+    """
+    _Ticking(number, _knows_numba(tree), counter).visit(tree)
     return ast.fix_missing_locations(tree)
 
 
@@ -34,11 +43,15 @@ class _Ticking(ast.NodeTransformer):
         self,
         number: Number,
         numba: bool,
+        counter: Counter | None,
     ) -> None:
         self.number = number
         self.numba = numba
+        self.counter = counter
         self.names: list[str] = []
         self.yields = [False]
+        self.loops = [0]
+        """Around what is looked at, in its function."""
 
     def visit_FunctionDef(self, node: Any) -> Any:
         """Numba compiles bytecode and knows nothing of our calls."""
@@ -46,7 +59,11 @@ class _Ticking(ast.NodeTransformer):
             return node
         self.names.append(node.name)
         self.yields.append(_yields(node))
+        self.loops.append(0)
         self.generic_visit(node)
+        if not isinstance(node, ast.ClassDef):
+            self.count(node, ".".join(self.names))
+        self.loops.pop()
         self.yields.pop()
         self.names.pop()
         return node
@@ -63,7 +80,9 @@ class _Ticking(ast.NodeTransformer):
             _targets(node),
             self.yields[-1],
         )
+        self.loops[-1] += 1
         self.generic_visit(node)
+        self.loops[-1] -= 1
         if number is None:
             return node
         node.body.insert(0, _call(TICK, number, node))
@@ -72,6 +91,28 @@ class _Ticking(ast.NodeTransformer):
         return [before, node, behind]
 
     visit_While = visit_For
+
+    def visit_If(self, node: Any) -> Any:
+        """What it does in a loop, by its first line. Python 3.8 has no text of it."""
+        unparse = getattr(ast, "unparse", None)
+        if not self.loops[-1] or self.counter is None or unparse is None:
+            return self.generic_visit(node)
+        first = unparse(node.body[0]).split("\n")[0][:_LONGEST]
+        self.generic_visit(node)
+        self.count(node, first)
+        return node
+
+    def count(self, node: Any, name: str) -> None:
+        """Each time that a body begins."""
+        if self.counter is None:
+            return
+        made = ast.parse(f"{COUNTS}[{self.counter(name)}] += 1").body[0]
+        for part in ast.walk(made):
+            ast.copy_location(part, node.body[0])
+        is_docstring = isinstance(node.body[0], ast.Expr) and isinstance(
+            node.body[0].value, ast.Constant
+        )
+        node.body.insert(1 if is_docstring else 0, made)
 
 
 def _targets(loop: Any) -> list[str]:

@@ -36,6 +36,10 @@ class Timing(Clock):
         between; before, something may have compiled.
         """
         self.sample: dict[str, Any] | None = None
+        self.before: list[int] = []
+        """What counters held when it began."""
+        self.done_in: dict[str, int] = {}
+        """How often what is counted was done in the steps that are timed."""
         self.values: dict[str, float] = {}
 
     def enter(self, number: int) -> None:
@@ -103,6 +107,7 @@ class Timing(Clock):
         if self.begun is None:
             self.frameworks.wait()
             self.begun, self.begun_at = time.perf_counter(), self.done
+            self.before = list(self.counts)
         elif self.done >= self.begun_at + self.count:
             self.end()
             self.stay()
@@ -114,6 +119,9 @@ class Timing(Clock):
         self.frameworks.wait()
         now = time.perf_counter() if self.left is None else self.left
         seconds = now - self.begun - self.outside
+        for name, number in self.counted.items():
+            before = self.before[number] if number < len(self.before) else 0
+            self.done_in[name] = self.counts[number] - before
         self.sample = {
             "seconds": seconds,
             "steps": self.done - self.begun_at,
@@ -133,6 +141,7 @@ class Timing(Clock):
             "sample": self.sample,
             "values": self.values,
             "steps": self.done,
+            "counts": self.done_in,
         }
 
     def at_exit(self) -> None:
