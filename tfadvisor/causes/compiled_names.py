@@ -53,8 +53,8 @@ def compiled_names(trees: Sequence[ast.Module]) -> frozenset[str]:
     before = None
     while before != (makers, known):
         before = makers, known
-        makers |= {found.name for found in defined if found.words & makers} - known
         known |= {found.name for found in defined if _is_compiled(found, makers, known)}
+        makers |= {found.name for found in defined if found.words & makers} - known
     return known
 
 
@@ -123,8 +123,12 @@ class HostCalls:
                     found |= written_by(writing)
         return found
 
+    def may_dispatch(self, call: ast.Call) -> bool:
+        """Whether it is not known to run on the host, or runs the program's own."""
+        return not self._is_known(call) or last_name(call) in self._own
+
     def _is_known(self, node: ast.AST) -> bool:
-        """Whether it is no call, or one that runs on the host."""
+        """Whether it is no call, or one that is known to run on the host."""
         if not isinstance(node, ast.Call):
             return True
         name = last_name(node)

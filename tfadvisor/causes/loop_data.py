@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from tfadvisor.causes.witness import covers, last_name, own_nodes
+from tfadvisor.causes.witness import covers, functions_in, last_name, own_nodes
 
 ARGUMENT, RESULT, STEP = "argument", "result", "step"
 """How a call is tied to the step: it makes an argument of it, it reads its result and
@@ -21,6 +21,8 @@ _SHOWING = frozenset(
 """Methods that show or log what they are given."""
 Loop = ast.For | ast.While
 _Writing = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.For
+_UNKNOWN = "self."
+"""Stands for the attributes of a method that is defined elsewhere."""
 Name = str
 """Of a variable, or `self.state` for an attribute."""
 
@@ -285,34 +287,63 @@ class Made(msgspec.Struct, frozen=True):
     line: int
 
     def steps_of(
-        self, loop: Loop, compiled: frozenset[str], lines: frozenset[int]
+        self, loop: Loop, is_step: Callable[[ast.Call], bool]
     ) -> list[ast.Call]:
-        """The calls of a loop, beside these, of what is compiled, and those on lines
-        that run it.
-        """
+        """Those among the calls of a loop, beside these."""
         return [
             call
-            for call in _calls_in(loop)
-            if (last_name(call) in compiled or call.lineno in lines)
-            and not any(_is_within(call, own) for own in self.calls)
+            for call in filter(is_step, _calls_in(loop))
+            if not any(_is_within(call, own) for own in self.calls)
         ]
 
-    def can_go_ahead(self, loop: Loop, steps: list[ast.Call]) -> bool:
-        """Whether it goes into a step, and no step gives anything of which it is made,
-        nor changes it: an object whose method is the step, or is given what one gives.
-        """
+    def goes_into(self, loop: Loop, steps: list[ast.Call]) -> bool:
+        """Whether a step gets it."""
         kept = _kept_in(loop, list(self.calls), set(self.names))
         is_inside = any(_holds(step, call) for step in steps for call in self.calls)
-        if not is_inside and not (self.names | kept) & _names_in_arguments(steps):
-            return False
+        return is_inside or bool((self.names | kept) & _names_in_arguments(steps))
+
+    def comes_of(self, loop: Loop, steps: list[ast.Call], tree: ast.Module) -> bool:
+        """Whether it may be made of what a step gives or changes: an object whose
+        method is the step, or is given what one gives, and attributes of `self`. tree:
+        of the file.
+        """
         results = _made_by(loop, steps)
         changed = _kept_in(loop, steps, results)
         for step in steps:
             if isinstance(step.func, ast.Attribute):
                 changed |= names_in(step.func.value)
-        if _roots(set(self.reads)) & _roots(changed):
-            return False
-        return not _is_of_steps(loop, set(self.reads), self.line, steps)
+        if (_roots(set(self.reads)) - {"self"}) & _roots(changed):
+            return True
+        own, theirs = (_touched(tree, calls) for calls in (self.calls, steps))
+        own |= {name for name in self.reads if name.startswith("self.")}
+        if (own and _UNKNOWN in own | theirs) or own & (theirs | results):
+            return True
+        return _is_of_steps(loop, set(self.reads), self.line, steps)
+
+
+def _touched(tree: ast.Module, calls: Iterable[ast.Call]) -> set[Name]:
+    """Attributes of `self` that the methods which these calls name may read or write,
+    and those that they call; _UNKNOWN among them where one is not defined here.
+    """
+    methods = {function.name: function for function in functions_in(tree)}
+    left = {last_name(call) for call in calls if _is_of_self(call)}
+    found: set[Name] = set()
+    while left:
+        name = left.pop()
+        inside = names_in(methods[name]) if name in methods else {_UNKNOWN}
+        touched = {inner for inner in inside if inner.startswith("self.")}
+        left |= {
+            inner.partition(".")[2]
+            for inner in touched - found
+            if inner.partition(".")[2] in methods
+        }
+        found |= touched
+    return found
+
+
+def _is_of_self(call: ast.Call) -> bool:
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return isinstance(owner, ast.Name) and owner.id == "self"
 
 
 def made_on(loop: Loop, line: int, function: str, compiled: frozenset[str]) -> Made:

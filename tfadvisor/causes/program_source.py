@@ -25,7 +25,7 @@ from tfadvisor.causes.loop_data import (
     on_same,
     tie_in,
 )
-from tfadvisor.causes.source_files import SourceFiles
+from tfadvisor.causes.source_files import ParsedFile, SourceFiles
 from tfadvisor.causes.witness import (
     Signature,
     Witness,
@@ -34,6 +34,7 @@ from tfadvisor.causes.witness import (
     defines,
     function_at,
     functions_around,
+    last_name,
     line_of_call,
     line_within,
     outer_functions,
@@ -80,7 +81,7 @@ class ProgramSource:
         self.files = SourceFiles(folder, noted)
         self._lines: dict[tuple[str, int, str, str], int] = {}
         """Those that were asked for: each walks the whole file."""
-        self._host_calls: dict[str, HostCalls] = {}
+        self._calls: dict[str, HostCalls] = {}
 
     def tie(self, file: str, function: str, steps: frozenset[str]) -> Tie | None:
         """Of a function of the program in a file, as traces name both. steps: names of
@@ -140,28 +141,37 @@ class ProgramSource:
         dispatches, or waits for a device, without a frame of its own.
         """
         parsed = self.files.read(file)
-        if parsed is None:
-            return False
-        if file not in self._host_calls:
-            self._host_calls[file] = HostCalls(parsed.tree, self._compiled)
-        return self._host_calls[file].are_all_on(line)
+        return parsed is not None and self._host_calls(parsed).are_all_on(line)
+
+    def _host_calls(self, parsed: ParsedFile) -> HostCalls:
+        if parsed.file not in self._calls:
+            self._calls[parsed.file] = HostCalls(parsed.tree, self._compiled)
+        return self._calls[parsed.file]
 
     def can_be_made_ahead(
         self, file: str, line: int, function: str, step_lines: frozenset[int]
     ) -> bool:
         """Whether what a loop makes on a line goes into a step of the same loop, and of
         nothing that a step gives. function: of the program, that it calls there; "" for
-        none. step_lines: that run or call what is compiled.
+        none. step_lines: that run or call what is compiled, beside what they do on the
+        host.
         """
         parsed = self.files.read(file)
         if parsed is None or function in self._compiled:
             return False
-        around = (loop for loop in loops(parsed.tree) if covers(loop, line))
-        for loop in around:
+        host = self._host_calls(parsed)
+
+        def is_step(call: ast.Call) -> bool:
+            on_line = call.lineno in step_lines and host.may_dispatch(call)
+            return on_line or last_name(call) in self._compiled
+
+        for loop in (loop for loop in loops(parsed.tree) if covers(loop, line)):
             making = made_on(loop, line, function, self._compiled)
-            steps = making.steps_of(loop, self._compiled, step_lines)
+            steps = making.steps_of(loop, is_step)
             if steps:
-                return making.can_go_ahead(loop, steps)
+                return making.goes_into(loop, steps) and not making.comes_of(
+                    loop, steps, parsed.tree
+                )
         return False
 
     @cached_property

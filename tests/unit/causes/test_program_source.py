@@ -256,6 +256,41 @@ def test_what_a_step_gives_or_does_not_take_is_not_made_ahead(
     assert not ahead(tmp_path, body, function)
 
 
+AGENT = """\
+class Agent:
+    def sample(self):
+        return self.shuffled()[: self.size]
+    def shuffled(self):
+        return self.rng.permutation({read})
+    def learn(self, batch):
+        self.params = step(self.params, batch)
+    def train(self):
+        for i in range(9):
+            batch = self.{make}()
+            self.learn(batch)
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "make", "can"),
+    [
+        ("self.data", "sample", True),
+        ("self.params", "sample", False),
+        ("self.data", "inherited", False),
+    ],
+    ids=["other attributes", "what the step changes", "defined elsewhere"],
+)
+def test_methods_of_one_object_are_tied_by_the_attributes_that_they_touch(
+    tmp_path: Path, read: str, make: str, can: bool
+) -> None:
+    text = AGENT.format(read=read, make=make)
+    (tmp_path / "train.py").write_text(text, encoding="utf-8")
+
+    found = ProgramSource(tmp_path)
+
+    assert found.can_be_made_ahead("train.py", 10, make, frozenset([11])) is can
+
+
 def test_what_a_generator_gives_to_the_loop_can_be_made_ahead(tmp_path: Path) -> None:
     program = HEAD.replace("for i in range(9):", "for b in read(x):")
     text = f"{program}        state = train_step(state, b)\n"
@@ -310,6 +345,14 @@ def test_an_array_of_a_device_may_be_waited_for_where_it_is_read(
         False,
         True,
     ]
+
+
+def test_what_a_compiled_function_gives_is_not_compiled(tmp_path: Path) -> None:
+    """`batch` is an array that a step gave, and a function that prepares others."""
+    lines = "        batch = train_step(state, x)\ndef batch(x):\n    return x + 1\n"
+    (tmp_path / "train.py").write_text(f"{HEAD}{lines}y = batch(3)\n", "utf-8")
+
+    assert ProgramSource(tmp_path).runs_on_host("train.py", HEAD.count("\n") + 4)
 
 
 def test_what_a_function_compiles_for_others_is_compiled(tmp_path: Path) -> None:
