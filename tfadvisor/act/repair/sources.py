@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from tfadvisor.errors import UsageError
 from tfadvisor.printable import one_line
-from tfadvisor.trace.noted_sources import NotedSource
 
 _MOST_FILES = 2_000
 _LARGEST = 150_000
@@ -75,16 +74,16 @@ class Sources(msgspec.Struct, frozen=True):
     files: tuple[ProgramFile, ...]
     left_alone: tuple[LeftAlone, ...]
 
-    def that_ran(self, noted: Sequence[NotedSource]) -> Sources:
+    def that_ran(self, noted: Sequence[tuple[str, str]]) -> Sources:
         """Only files that a recording notes to have run, by path or content; where it
         notes none of them so, by name, since the program may have moved and changed.
-        All of them where it notes nothing.
+        All of them where it notes nothing. noted: (path, SHA-256).
         """
         if not noted:
             return self
-        paths = {os.path.realpath(source.file) for source in noted}
-        names = {Path(source.file).name for source in noted}
-        digests = {source.sha256 for source in noted}
+        paths = {os.path.realpath(path) for path, _ in noted}
+        names = {Path(path).name for path, _ in noted}
+        digests = {digest for _, digest in noted}
         ran = [
             file
             for file in self.files

@@ -145,7 +145,8 @@ def fix(
     found = read_sources(source)
     options = reading.options()
     run = chosen_run(places(paths), options)
-    sources = found.that_ran(noted_beside(run.files))
+    noted = noted_beside(run.files)
+    sources = found.that_ran([(file.file, file.sha256) for file in noted])
     report = _analyzed(run, options)
     plan = _planned(report, options, sources, rule or (), place)
     for file in sources.left_alone:

@@ -13,7 +13,6 @@ import pytest
 from tfadvisor.act.repair.sources import read_sources
 from tfadvisor.act.repair.unified_diff import unified
 from tfadvisor.errors import UsageError
-from tfadvisor.trace.noted_sources import NotedSource
 
 PROGRAM = "import jax\nx = 1\n"
 
@@ -179,10 +178,7 @@ def ran(folder: Path, *noted: tuple[str, str]) -> list[str]:
     for name in ("train.py", "old/train.py", "other.py"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(f"{PROGRAM}# {name}\n")
-    notes = [
-        NotedSource(path, sha256(text.encode()).hexdigest(), rewritten=False)
-        for path, text in noted
-    ]
+    notes = [(path, sha256(text.encode()).hexdigest()) for path, text in noted]
     return [file.name for file in read_sources(folder).that_ran(notes).files]
 
 
