@@ -139,14 +139,12 @@ def fix(
     _check_together(command, diff=diff, apply=apply, check=check)
     # --help needs none of these
     from tfadvisor.act.repair import at_of, plan_words, read_sources, with_patches
-    from tfadvisor.trace.noted_sources import noted_beside
 
     place = None if at is None else at_of(at)
     found = read_sources(source)
     options = reading.options()
     run = chosen_run(places(paths), options)
-    noted = noted_beside(run.files)
-    sources = found.that_ran([(file.file, file.sha256) for file in noted])
+    sources = _that_ran(found, run)
     report = _analyzed(run, options)
     plan = _planned(report, options, sources, rule or (), place)
     for file in sources.left_alone:
@@ -178,6 +176,13 @@ def _check_together(
             "--check and the command go together: tfadvisor fix logdir/ --check -- "
             "python train.py"
         )
+
+
+def _that_ran(found: Sources, run: Run) -> Sources:
+    from tfadvisor.trace.noted_sources import noted_beside
+
+    noted = noted_beside(run.files)
+    return found.that_ran([(file.file, file.sha256) for file in noted])
 
 
 def _names(sources: Sources) -> list[str]:
