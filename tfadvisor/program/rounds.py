@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import count
 from operator import or_
 from typing import TypeAlias
@@ -30,6 +30,7 @@ from tfadvisor.program.matrix_products import dot_size
 from tfadvisor.program.module import Computation, Instruction, Module
 from tfadvisor.program.operations import line_of, operand
 from tfadvisor.program.shape import Shape
+from tfadvisor.tallies import listed
 
 _MOST_READ = 200_000
 """Instructions that are read of a program; those of inner loops count each time."""
@@ -120,6 +121,7 @@ def rounds_of(module: Module) -> Rounds:
     reading = _Reading()
     for loop in _loops(module):
         try:
+            reading.charge(len(module.computations))
             found = _Round(loop, reading)
         except _TooLong:
             break
@@ -148,16 +150,25 @@ def _loops(module: Module) -> Iterator[Instruction]:
                 yield each
 
 
-def _calls_for(loop: Instruction) -> Iterator[str]:
+def _calls_for(loop: Instruction) -> list[str]:
     """Names of the calls that are there for this loop."""
     around = loop.computation
     opcodes = [each.opcode for each in around.instructions]
     if opcodes.count("while") > 1 or not _FOR_A_LOOP.issuperset(opcodes):
-        return
-    for computation in kernel_computations(around.module):
-        for each in computation.instructions:
-            if each.opcode == "call" and around.id in each.called_ids:
-                yield each.name
+        return []
+    return _calls(around.module).get(around.id, [])
+
+
+@lru_cache(maxsize=16)  # asked for each loop
+def _calls(module: Module) -> Mapping[int, list[str]]:
+    """Names, by the id of what they call."""
+    return listed(
+        (called, each.name)
+        for computation in kernel_computations(module)
+        for each in computation.instructions
+        if each.opcode == "call"
+        for called in each.called_ids
+    )
 
 
 def _kernels_of(loop: Instruction) -> dict[str, int]:
