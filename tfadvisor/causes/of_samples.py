@@ -89,6 +89,10 @@ _ONLY_CALLS = tuple(map(WORKS.index, (Work.EPOCH, Work.PREDICTION)))
 """Work of which the lines of the program that ask for it say more."""
 _BUILDS = Work.NEW_INPUT, Work.BUILDING, Work.COMPILE
 """Work by which predict makes a pipeline."""
+_HARDLY, _MANY_TURNS = 0.1, 10
+"""Of the time that compiles, what else may come in between; and how many runs of
+samples without compiling are to follow.
+"""
 _NEAR = 3
 """Runs of samples between what begins an epoch and its first batch."""
 _WORDS = {
@@ -296,6 +300,22 @@ class _RunTime(msgspec.Struct, frozen=True):
 
     # The function whose turns are the steps.
 
+    def _compiles_in_few_turns(self) -> BoolArray:
+        """Of each run whether its statement compiles in its first turns alone: hardly
+        anything else comes before the last time, and many turns after it.
+        """
+        level = self.level
+        compiles = self.stacks.does(Work.COMPILE)[level.sampled.stack]
+        found = np.zeros(len(level.sampled), np.bool_)
+        for key in distinct(level.statement[compiles]).tolist():
+            mine = np.flatnonzero(level.statement == key)
+            does, us = compiles[mine], level.sampled.us[mine]
+            last = int(np.flatnonzero(does)[-1])
+            is_early = us[:last][~does[:last]].sum() <= _HARDLY * us[does].sum()
+            if is_early and len(mine) - last > _MANY_TURNS:
+                found[mine[does]] = True
+        return found
+
     def in_the_level(self) -> tuple[Sampled, list[RunPart]]:
         """(what is a step, the parts that are none)."""
         level, depth = self.level, self.level.depth
@@ -303,13 +323,20 @@ class _RunTime(msgspec.Struct, frozen=True):
         works = self.works(sampled, depth)
         is_work = np.isin(works, [WORKS.index(work) for work in _NO_STEPS])
         is_work &= ~level.is_apart
-        apart = level.is_apart | is_work
+        once = is_work & self._compiles_in_few_turns()
+        is_work &= ~once
+        apart = level.is_apart | is_work | once
         found = []
+        if once.any():
+            compiled = self._made(sampled.only(once), depth, *_COMPILING)
+            found.append(replace(compiled, turns=1))
+        apart &= ~once
         keys = np.where(is_work, -2 - works, level.loop)
         for key in sorted(set(keys[apart].tolist())):
             mine = apart & (keys == key)
             named_by = mine & ((level.statement == key) | is_work)
             found += self._parts_of(sampled.only(mine), depth, sampled.only(named_by))
+        apart |= once
         waits = level.sampled.is_pause & ~apart
         news = self.stacks.does(Work.NEW_INPUT)
         for key in sorted(set(level.statement[waits].tolist())):

@@ -701,3 +701,18 @@ def test_what_stacks_do_is_worked_out_once() -> None:
     assert stacks.does(Work.INPUT).tolist() == [False, True]
     assert stacks.does(Work.INPUT).base is stacks.does(Work.SAVING).base
     assert stacks.op_by_op is stacks.op_by_op
+
+
+def test_what_compiles_in_its_first_turns_alone_comes_once() -> None:
+    """Line 43 is met first after ten turns, and compiles for a second, twice; then
+    never in 60 turns of 5 samples. A longer run has no more of it.
+    """
+    others = [(f"{MAIN}:42 {RUNS}", 3), (f"{MAIN}:41 {ASKS}", 2)]
+    compiling = (f"{MAIN}:43 {INSTALLED}{COMPILES}", 100)
+    script = [*10 * others, compiling, *4 * others, compiling, *60 * TURN]
+
+    account = account_of(sampled(script), STEP_MS)
+
+    found = part(account, "compiling")
+    assert (found.kind, found.turns) == ("compile", 1)
+    assert found.seconds == pytest.approx(2.0)
