@@ -78,4 +78,7 @@ def noted_sources(notes: Iterable[Path]) -> tuple[NotedSource, ...]:
 def _beside(note: Path, source: NotedSource) -> NotedSource:
     if "/" in source.file or "\\" in source.file:
         return source
-    return replace(source, file=str(note.with_name(source.file)))
+    try:
+        return replace(source, file=str(note.with_name(source.file)))
+    except ValueError:  # "" or ".", which name no file
+        return source

@@ -38,6 +38,14 @@ def test_a_note_that_cannot_be_used_names_no_file(tmp_path: Path, content: str) 
     assert noted_sources([note, tmp_path / "gone.sources.json"]) == ()
 
 
+@pytest.mark.parametrize("name", ["", "."])
+def test_what_is_no_name_of_a_file_stays_as_it_is(tmp_path: Path, name: str) -> None:
+    note = tmp_path / "host.sources.json"
+    note.write_text(NOTE.replace("/a/train.py", name), "utf-8")
+
+    assert noted_sources([note]) == (NotedSource(name, "ab", rewritten=False),)
+
+
 def test_a_name_without_a_folder_is_of_a_file_beside_the_note(tmp_path: Path) -> None:
     note = tmp_path / "host.sources.json"
     note.write_text(NOTE.replace("/a/train.py", "train.py"), "utf-8")
