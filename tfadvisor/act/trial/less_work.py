@@ -38,7 +38,8 @@ def counts_of(timed: Timed) -> Counts:
 
 def less_often(base: Counts, new: Counts) -> tuple[str, ...]:
     """What the new one does at most half as often, in words: `evaluate (train.py): 0.01
-    times a step instead of 0.05`; what is left of it least first.
+    times a step instead of 0.05`; what is left of it least first. What it never counts
+    may be compiled, renamed or part of another function now.
     """
     if not base.steps or not new.steps:
         return ()
@@ -49,7 +50,7 @@ def less_often(base: Counts, new: Counts) -> tuple[str, ...]:
 def _less(base: Counts, new: Counts) -> Iterator[tuple[float, str]]:
     for name, times in base.times.items():
         expected, done = times * new.steps / base.steps, new.times.get(name, 0)
-        if expected - done >= _FEWEST and done <= _LESS * expected:
+        if done and expected - done >= _FEWEST and done <= _LESS * expected:
             rates = done / new.steps, times / base.steps
             yield (
                 done / expected,

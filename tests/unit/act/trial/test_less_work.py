@@ -24,7 +24,7 @@ def test_callbacks_once_in_four_batches_are_less_work() -> None:
 
 @pytest.mark.parametrize(
     ("times", "is_less"),
-    [(0, True), (2, True), (3, False), (4, False)],
+    [(1, True), (2, True), (3, False), (4, False)],
 )
 def test_what_comes_every_twenty_steps_may_come_once_less(
     times: int, is_less: bool
@@ -38,7 +38,14 @@ def test_what_comes_every_twenty_steps_may_come_once_less(
 
 
 def test_what_hardly_ever_comes_tells_nothing() -> None:
-    assert less_often(Counts(80, {EVALUATE: 1}), Counts(80, {})) == ()
+    assert less_often(Counts(80, {EVALUATE: 2}), Counts(80, {EVALUATE: 1})) == ()
+
+
+def test_what_is_never_counted_may_be_compiled_or_have_another_name() -> None:
+    base = Counts(70, {"train_step (train.py)": 70, EVALUATE: 70})
+    new = Counts(72, {"train_step (train.py)": 0})
+
+    assert less_often(base, new) == ()
 
 
 def test_without_steps_nothing_is_less() -> None:
