@@ -93,7 +93,7 @@ def test_a_copy_of_the_program_that_did_not_run_is_no_place(
 
     assert (either.returncode, done.returncode) == (4, 0)
     assert "+++ b/program.py\n" in done.stdout
-    assert "not run while this was recorded, and left alone: copy.py." in done.stderr
+    assert "not noted by the recording, and left alone: copy.py." in done.stderr
 
 
 def test_git_takes_the_diff(project: Path) -> None:

@@ -9,6 +9,7 @@ import io
 import os
 import stat
 import tokenize
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -75,22 +76,25 @@ class Sources(msgspec.Struct, frozen=True):
     left_alone: tuple[LeftAlone, ...]
 
     def that_ran(self, noted: Sequence[tuple[str, str]]) -> Sources:
-        """Only files that a recording notes to have run, by path or content; where it
-        notes none of them so, by name, since the program may have moved and changed.
-        All of them where it notes nothing. noted: (path, SHA-256).
+        """Only files that a recording notes: of each note those of its path or content;
+        where there are none, those of its name, since the program may have moved and
+        changed. All of them where it notes nothing. noted: (path, SHA-256).
         """
         if not noted:
             return self
-        paths = {os.path.realpath(path) for path, _ in noted}
-        names = {Path(path).name for path, _ in noted}
-        digests = {digest for _, digest in noted}
-        ran = [
-            file
-            for file in self.files
-            if str(file.path) in paths or file.digest in digests
-        ]
-        ran = ran or [file for file in self.files if file.path.name in names]
-        return replace(self, files=tuple(ran))
+        same: dict[str, set[str]] = defaultdict(set)
+        of_name: dict[str, set[str]] = defaultdict(set)
+        for file in self.files:
+            same[str(file.path)].add(file.name)
+            same[file.digest].add(file.name)
+            of_name[file.path.name].add(file.name)
+        ran: set[str] = set()
+        for path, digest in noted:
+            known = same.get(os.path.realpath(path), set()) | same.get(digest, set())
+            ran |= known or of_name.get(Path(path).name, set())
+        return replace(
+            self, files=tuple(file for file in self.files if file.name in ran)
+        )
 
 
 def read_sources(place: Path) -> Sources:

@@ -149,7 +149,7 @@ def fix(
     plan = _planned(report, options, sources, rule or (), place)
     for file in sources.left_alone:
         note(f"{file.name} is left alone: {file.why}")
-    _say_what_did_not_run(found, sources)
+    _say_what_is_not_noted(found, sources)
 
     broken = check and _is_broken(plan, sources, command)
     if apply and not broken:
@@ -189,14 +189,14 @@ def _names(sources: Sources) -> list[str]:
     return [file.name for file in sources.files]
 
 
-def _say_what_did_not_run(found: Sources, ran: Sources) -> None:
+def _say_what_is_not_noted(found: Sources, ran: Sources) -> None:
     names = sorted(set(_names(found)) - set(_names(ran)))
     if not names:
         return
     shown = ", ".join(names[:_MOST_NAMED])
     more = len(names) - _MOST_NAMED
     others = f" and {more:,} more" if more > 0 else ""
-    note(f"not run while this was recorded, and left alone: {shown}{others}.")
+    note(f"not noted by the recording, and left alone: {shown}{others}.")
 
 
 def _analyzed(run: Run, options: Options) -> Report:

@@ -200,6 +200,18 @@ def test_a_program_that_moved_and_changed_is_known_by_its_names(
     assert ran(tmp_path, ("/gone/train.py", "")) == ["train.py", "old/train.py"]
 
 
+def test_a_file_that_was_edited_since_ran_beside_one_that_was_not(
+    tmp_path: Path,
+) -> None:
+    same = "/gone/other.py", f"{PROGRAM}# other.py\n"
+
+    assert ran(tmp_path, same, ("/gone/train.py", "")) == [
+        "other.py",
+        "train.py",
+        "old/train.py",
+    ]
+
+
 def test_a_folder_of_another_program_has_nothing_that_ran(tmp_path: Path) -> None:
     assert ran(tmp_path, ("/gone/main.py", "")) == []
 
