@@ -41,6 +41,7 @@ _RESTLESS_STEPS = 8
 _ONE_CALL_MS = 100.0
 """A longer step may itself be the call in which the program was for a second."""
 _SHORT_LOOKS = 2
+"""At most, for each of two reasons."""
 _OF_A_ROUND = 0.5
 """What takes less of a round of the loop is a part of the step, unless longer looks
 show it too.
@@ -75,6 +76,8 @@ class LooksSoFar(msgspec.Struct, frozen=True):
     """As of the rounds that were counted last."""
     short: int = 0
     """Looks too short for whole rounds of the loop."""
+    little: int = 0
+    """Looks of which steps took little."""
     compiles: Pace | None = None
     """The steps of the last look that compiled in its steps."""
     alike: int = 0
@@ -245,12 +248,19 @@ def _judge(state: Look, look: RecordedWindow) -> State:
         if not _always_compiles(known):
             return _again(known)
 
-    is_little = pace.seconds < _OF_A_LOOK * look.seconds
-    may_be_part = known.short < _SHORT_LOOKS and not known.wanted.names(look)
-    if may_be_part and (is_little or _is_part(known, pace)):
+    return _of_steps(known, look, pace)
+
+
+def _of_steps(known: LooksSoFar, look: RecordedWindow, pace: Pace) -> State:
+    is_named = known.wanted.names(look)
+    if not is_named and known.short < _SHORT_LOOKS and _is_part(known, pace):
         # Recording slows the program: too few rounds were in it for the step to be
-        # seen; or most of it was something else.
+        # seen.
         return _again(replace(known, short=known.short + 1))
+    is_little = pace.seconds < _OF_A_LOOK * look.seconds
+    if not is_named and known.little < _SHORT_LOOKS and is_little:
+        # Most of it was something else.
+        return _again(replace(known, little=known.little + 1))
     return Record(known, look, _wanted_of(known, pace))
 
 

@@ -12,7 +12,7 @@ from tfadvisor.act.record.pace import Compiling, Pace, pace_of
 def steps(*compile_shares: float, source: str = "marker") -> SimpleNamespace:
     """One of 10 ms for each share of it that compiles."""
     each = [
-        SimpleNamespace(breakdown={"compile": share}, duration_ms=10.0)
+        SimpleNamespace(breakdown={"compile": share}, duration_ms=10.0, host="a")
         for share in compile_shares
     ]
     return SimpleNamespace(
@@ -32,6 +32,18 @@ def test_steps_that_repeat_and_do_not_compile_are_steady() -> None:
     assert not Pace(2, 10.0, compiles=False).steady
     assert not Pace(3, 10.0, compiles=True).steady
     assert Pace(3, 10.0, compiles=True).repeats
+
+
+def test_steps_of_hosts_beside_each_other_take_the_time_of_one() -> None:
+    """3 of 10 ms on each of two."""
+    both = steps(*[0.0] * 6)
+    for step in both.each[3:]:
+        step.host = "b"
+
+    pace = pace_of(both)
+
+    assert pace is not None
+    assert pace.seconds == pytest.approx(0.03)
 
 
 def test_steps_that_compile_by_the_trace_or_by_what_the_process_told() -> None:
