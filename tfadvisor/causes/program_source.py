@@ -42,12 +42,15 @@ from tfadvisor.causes.witness import (
     with_aliases,
     witness_of,
 )
+from tfadvisor.printable import cut
 from tfadvisor.timeline.attribution import Spent
 from tfadvisor.trace.noted_sources import NotedSource
 
 _MOST_SEARCHED = 200
 """Files; a program of more keeps its settings in few of them."""
 _MOST_LINES = 4
+_WIDEST = 100
+"""Characters of each of them."""
 """Of a call that is shown."""
 _LONGEST = 400
 """Characters of a line."""
@@ -287,4 +290,5 @@ def _shown(lines: Sequence[str], loop: ast.For | ast.While, call: ast.Call) -> s
     indent = " " * (len(shown[0]) - len(shown[0].lstrip()))
     between = [f"{indent}..."] if first > loop.body[0].lineno else []
     head = [] if first == loop.lineno else [lines[loop.lineno - 1]]
-    return textwrap.dedent("\n".join([*head, *between, *shown]).expandtabs(4))
+    text = textwrap.dedent("\n".join([*head, *between, *shown]).expandtabs(4))
+    return "\n".join(cut(line, _WIDEST) for line in text.split("\n"))

@@ -163,10 +163,18 @@ def test_calls_of_a_step_are_those_in_loops(tmp_path: Path) -> None:
         ),
         ("while True:\n\tlog(1)\n", "while True:\n    log(1)"),
         ("while log(1): pass\n", "while log(1): pass"),
+        (f"while 1: log({'1' * 200})\n", f"while 1: log({'1' * 86}…"),
         ("for x in xs:\n    log(x)\n    log(x)\n", ""),
         ("log(1)\n", ""),
     ],
-    ids=["a loop inside of another", "tabs", "in its head", "twice", "in no loop"],
+    ids=[
+        "a loop inside of another",
+        "tabs",
+        "in its head",
+        "long",
+        "twice",
+        "in no loop",
+    ],
 )
 def test_the_one_loop_that_calls_a_function_is_shown(
     tmp_path: Path, program: str, shown: str
