@@ -123,9 +123,15 @@ def _op_by_op_in_steps(account: RunAccount) -> list[Outside]:
     found = []
     for part in statements:
         is_most = part.op_by_op >= _MOSTLY * part.fraction
-        if is_most and part.fraction >= LARGE_OUTSIDE and part.kind == "other":
-            known = _by_samples(part, account, " within the loop")
-            title = f"{percent(part.fraction)} of the run is ops one by one"
+        if is_most and part.op_by_op >= LARGE_OUTSIDE and part.kind == "other":
+            ops = replace(
+                part,
+                fraction=part.op_by_op,
+                seconds=part.op_by_op * account.seconds,
+                seen=round(part.seen * part.op_by_op / part.fraction),
+            )
+            known = _by_samples(ops, account, " within the loop")
+            title = f"{percent(part.op_by_op)} of the run is ops one by one"
             place = next((f" ({at.file}:{at.line})" for at in part.places), "")
             fix = _COMPILE_THE_CALL
             found.append(

@@ -97,9 +97,9 @@ class PipelinePython(msgspec.Struct, frozen=True):
     these seconds.
     """
     own: float
-    """The share of the program's own lines, 0..1; the rest is the framework's work
-    around each element.
-    """
+    """The share of the program's own lines, 0..1."""
+    around: float
+    """That of TensorFlow's or Keras' own work around each element, 0..1."""
     library: str
     """The installed package in which most of the first line's time lies: `h5py`; ""
     for none.

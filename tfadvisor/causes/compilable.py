@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tfadvisor.causes.witness import own_nodes
+from tfadvisor.causes.witness import last_name
 
 if TYPE_CHECKING:
     from tfadvisor.causes.source_files import ParsedFile, SourceFiles
@@ -20,8 +20,18 @@ _TRACED = frozenset(
     "math operator optax tensorflow tensorflow_probability tf_keras typing".split()
 )
 """Modules of which a compiler may run each call while it traces."""
-_HOST_ARRAYS = frozenset({"numpy", "random"})
-"""Modules that work on the host: one that draws numbers would draw them once."""
+_NOT_TRACED = frozenset("data device_get io optimizers summary Variable".split())
+"""Parts of these modules that do more than compute, or only once."""
+_DRAWS = frozenset({"numpy.random", "random"})
+"""Modules that draw numbers on the host, which a compiler would draw once."""
+_ON_CONSTANTS = frozenset(
+    "bool_ ceil float16 float32 float64 floor inf int32 int64 log pi prod sqrt".split()
+)
+"""Of NumPy, what programs apply to sizes and constants."""
+_GRADIENTS = frozenset("grad value_and_grad GradientTape gradient".split())
+"""Of a function that trains: it calls the model that it is given."""
+_CHANGING = frozenset("append extend set update".split())
+"""Methods that change what they belong to, but of what JAX's `at` gives."""
 _BUILTINS = frozenset(
     "abs all any callable dict divmod enumerate filter getattr hasattr isinstance len "
     "list map max min pow range reversed round set slice sorted sum super tuple type "
@@ -64,7 +74,9 @@ def host_work(files: SourceFiles, file: str, function: _Function) -> HostWork:
 
 
 class _Reader:
-    """Follows calls through the program's files; each function is read once."""
+    """Follows calls through the program's files; each function is read once, with those
+    inside of it.
+    """
 
     def __init__(self, files: SourceFiles) -> None:
         self._files = files
@@ -78,34 +90,32 @@ class _Reader:
         if key in self._seen:
             return
         self._seen.add(key)
-        modules = _imported(parsed.tree)
-        for node in own_nodes(function):
+        scope = _Scope.of(parsed, function)
+        for node in ast.walk(function):
             if isinstance(node, ast.Call):
-                yield from self._of_call(parsed, function, node, modules, depth)
+                yield from self._of_call(scope, node, depth)
             else:
-                yield from _of_statement(node, function)
+                yield from _of_statement(scope, node)
 
-    def _of_call(
-        self,
-        parsed: ParsedFile,
-        function: _Function,
-        call: ast.Call,
-        modules: dict[str, str],
-        depth: int,
-    ) -> Iterator[HostWork]:
+    def _of_call(self, scope: _Scope, call: ast.Call, depth: int) -> Iterator[HostWork]:
         root, *attributes = _dotted(call.func)
-        module = modules.get(root, "")
-        if module.partition(".")[0] in _TRACED:
-            return
-        if module.partition(".")[0] in _HOST_ARRAYS:
-            yield HostWork(".".join([root, *attributes]), on_arrays=True)
+        module = scope.modules.get(root, "")
+        package = module.partition(".")[0]
+        name = ".".join([root, *attributes])
+        if package in _TRACED:
+            if _NOT_TRACED & {*attributes, *module.split(".")}:
+                yield HostWork(name)
+        elif package in {"numpy", "random"}:
+            whole = ".".join([module, *attributes])
+            if any(whole.startswith(f"{draws}.") for draws in _DRAWS):
+                yield HostWork(name, on_arrays=not scope.trains)
+            elif attributes[-1:] and attributes[-1] not in _ON_CONSTANTS:
+                yield HostWork(name)
         elif attributes and not module:
-            if attributes[-1] not in _METHODS:
-                yield HostWork(".".join([root, *attributes]))
-        elif root in _names_made(function) or root in _BUILTINS:
-            return
-        else:
-            yield from self._of_named(parsed, root, attributes, module, depth)
+            if not scope.may_call(root, attributes):
+                yield HostWork(name)
+        elif root not in _BUILTINS and not scope.makes(root):
+            yield from self._of_named(scope.parsed, root, attributes, module, depth)
 
     def _of_named(
         self,
@@ -129,20 +139,88 @@ class _Reader:
         yield from self.of(where, found, depth + 1)
 
 
-def _of_statement(node: ast.AST, function: _Function) -> Iterator[HostWork]:
+class _Scope(msgspec.Struct, frozen=True):
+    """What a function's names stand for."""
+
+    parsed: ParsedFile
+    modules: dict[str, str]
+    """As _imported."""
+    arguments: frozenset[str]
+    assigned: frozenset[str]
+    """Variables that it makes itself, and functions inside of it."""
+    trains: bool
+    """Whether it computes a gradient."""
+
+    @classmethod
+    def of(cls, parsed: ParsedFile, function: _Function) -> _Scope:
+        """Of a function of a file."""
+        nodes = [*ast.walk(function)]
+        stored = {
+            node.id
+            for node in nodes
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        inner = {
+            node.name
+            for node in nodes
+            if isinstance(node, ast.FunctionDef) and node is not function
+        }
+        arguments = frozenset(node.arg for node in nodes if isinstance(node, ast.arg))
+        called = {last_name(node) for node in nodes if isinstance(node, ast.Call)}
+        return cls(
+            parsed,
+            _imported(parsed.tree),
+            arguments,
+            frozenset(stored | inner),
+            bool(called & _GRADIENTS),
+        )
+
+    def makes(self, name: str) -> bool:
+        """Whether it calls what it made itself; what it is given it may call where it
+        trains, as a model.
+        """
+        return name in self.assigned or (self.trains and name in self.arguments)
+
+    def may_call(self, root: str, attributes: list[str]) -> bool:
+        """Whether a method computes, and changes nothing from outside."""
+        if attributes[-1] not in _METHODS:
+            return False
+        is_own = root in self.assigned or "at" in attributes or not root
+        return is_own or attributes[-1] not in _CHANGING or self.trains
+
+
+def _of_statement(scope: _Scope, node: ast.AST) -> Iterator[HostWork]:
     if isinstance(node, ast.Yield | ast.YieldFrom):
-        yield HostWork("yield", on_arrays=True)
+        yield HostWork("yield", on_arrays=not scope.trains)
     elif isinstance(node, ast.Global | ast.Nonlocal | ast.Await):
         yield HostWork(type(node).__name__.lower())
-    elif isinstance(node, ast.Assign | ast.AugAssign):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        for target in targets:
-            if isinstance(target, ast.Attribute):
-                yield HostWork(ast.unparse(target))
-            elif isinstance(target, ast.Subscript):
-                root = _dotted(target.value)[0]
-                if root not in _assigned(function):
-                    yield HostWork(ast.unparse(target))
+    elif isinstance(node, ast.If | ast.While):
+        if _asks_for_values(scope, node.test):
+            yield HostWork("while" if isinstance(node, ast.While) else "if")
+    elif isinstance(node, ast.Attribute | ast.Subscript):
+        is_written = isinstance(node.ctx, ast.Store | ast.Del)
+        root, *names = _dotted(node)
+        is_local = root in scope.assigned - scope.arguments
+        if is_written and (isinstance(node, ast.Attribute) or not is_local):
+            yield HostWork(".".join([root, *names]))
+
+
+def _asks_for_values(scope: _Scope, test: ast.expr) -> bool:
+    """Whether a condition computes on what it is given, which has no value yet."""
+    computes = any(
+        isinstance(node, ast.Compare | ast.Call) and not _is_of_none(node)
+        for node in ast.walk(test)
+    )
+    names = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
+    return computes and bool(names & scope.arguments)
+
+
+def _is_of_none(node: ast.AST) -> bool:
+    """Whether it compares with None, or with a text."""
+    return isinstance(node, ast.Compare) and all(
+        isinstance(other, ast.Constant) and isinstance(other.value, str | None)
+        for other in node.comparators
+    )
 
 
 def _dotted(node: ast.expr) -> list[str]:
@@ -165,29 +243,10 @@ def _imported(tree: ast.Module) -> dict[str, str]:
                 name = alias.asname or alias.name.partition(".")[0]
                 found[name] = alias.name if alias.asname else name
         elif isinstance(node, ast.ImportFrom):
+            source = "." * node.level + (node.module or "")
             for alias in node.names:
-                found[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+                found[alias.asname or alias.name] = f"{source}.{alias.name}"
     return found
-
-
-def _assigned(function: _Function) -> frozenset[str]:
-    """Variables that it makes itself."""
-    return frozenset(
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
-
-
-def _names_made(function: _Function) -> frozenset[str]:
-    """Its arguments, variables, and the functions inside of it."""
-    arguments = (node.arg for node in ast.walk(function) if isinstance(node, ast.arg))
-    inner = (
-        node.name
-        for node in ast.walk(function)
-        if isinstance(node, ast.FunctionDef) and node is not function
-    )
-    return _assigned(function) | {*arguments, *inner}
 
 
 def _defined(parsed: ParsedFile | None, name: str) -> _Function | None:

@@ -24,6 +24,7 @@ _RUNS = re.compile(
 _ADAPTER = "py_dataset_adapter.py"
 _WAITS = frozenset("threading.py queue.py connection.py selectors.py pool.py".split())
 """Files in which a thread that has nothing to do waits."""
+_FRAMEWORKS = frozenset({"tensorflow", "keras", "tf_keras"})
 _INSTALLED = re.compile(r"(?:site|dist)-packages/([^/]+)/")
 _MOSTLY = 0.5
 _FEWEST = 20
@@ -46,6 +47,7 @@ def pipeline_python(
         seconds=total / 1e6,
         lines=own_lines(stacks, mine, total),
         own=float(mine.us[is_own].sum() / total),
+        around=_around(stacks, mine.only(~is_own)) / total,
         library=_library(stacks, mine, innermost),
         adapter=_adapter(stacks, mine),
     )
@@ -78,6 +80,22 @@ def _calls(stacks: Stacks, row: int) -> list[int]:
     return [int(number) for number in stacks.frame[row, : stacks.depth[row]]]
 
 
+def _around(stacks: Stacks, sampled: Sampled) -> float:
+    """us in which the innermost frame is the framework's."""
+    packages = [_package(stacks, stack) for stack in range(len(stacks.depth))]
+    is_framework = np.array([package in _FRAMEWORKS for package in packages], np.bool_)
+    return float(sampled.us[is_framework[sampled.stack]].sum())
+
+
+def _package(stacks: Stacks, row: int) -> str:
+    """The installed one of a stack's innermost frame, "" for none."""
+    calls = _calls(stacks, row)
+    if not calls:
+        return ""
+    found = _INSTALLED.search(stacks.frames[calls[-1]].file.replace("\\", "/"))
+    return found[1] if found else ""
+
+
 def _library(stacks: Stacks, sampled: Sampled, innermost: Int64Array) -> str:
     """In which the innermost frames of the first line lie for the most part."""
     own = innermost != NOBODY
@@ -87,9 +105,7 @@ def _library(stacks: Stacks, sampled: Sampled, innermost: Int64Array) -> str:
     first = sampled.only(innermost == us.argmax())
     time: Counter[str] = Counter()
     for stack, part in zip(first.stack.tolist(), first.us.tolist(), strict=True):
-        file = stacks.frames[_calls(stacks, stack)[-1]].file.replace("\\", "/")
-        found = _INSTALLED.search(file)
-        time[found[1] if found else ""] += part
+        time[_package(stacks, stack)] += part
     name, most = time.most_common(1)[0]
     return name if most >= _MOSTLY * sum(time.values()) else ""
 

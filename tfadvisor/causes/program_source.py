@@ -84,6 +84,7 @@ class ProgramSource:
         self.files = SourceFiles(folder, noted)
         self._lines: dict[tuple[str, int, str, str], int] = {}
         """Those that were asked for: each walks the whole file."""
+        self._host_work: dict[tuple[str, int], HostWork] = {}
         self._calls: dict[str, HostCalls] = {}
 
     def tie(self, file: str, function: str, steps: frozenset[str]) -> Tie | None:
@@ -257,6 +258,12 @@ class ProgramSource:
         """What of the innermost function around a line no compiler does in each call;
         NONE for nothing.
         """
+        asked = file, line
+        if asked not in self._host_work:
+            self._host_work[asked] = self._work_at(file, line)
+        return self._host_work[asked]
+
+    def _work_at(self, file: str, line: int) -> HostWork:
         parsed = self.files.read(file)
         around = functions_around(parsed.tree, line) if parsed is not None else []
         if not around:

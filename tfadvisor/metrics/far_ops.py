@@ -87,8 +87,11 @@ def _far_ops(question: Question) -> Iterator[FarOp]:
             bounded = named.pop(_name_of(op), None)
             if bounded is None or (op.op, op.kernel, op.module) in told:
                 continue
-            if _is_far(bounded, op) and op.known is not None:
-                yield FarOp(op, op.known, bounded.fraction, rates)
+            known = op.known
+            if known is None or not (known.file or known.op_name):
+                continue  # what nobody can find in a program is no advice
+            if _is_far(bounded, op):
+                yield FarOp(op, known, bounded.fraction, rates)
 
 
 def _name_of(op: HotOp) -> tuple[str, str]:

@@ -137,7 +137,7 @@ def predict_place(question: Question) -> str:
 
 
 def _compile_lines(question: Question) -> Iterator[tuple[str, int]]:
-    """(file, line) by the trace, then by samples of the run."""
+    """(file, line) that compiles most in the steps, by the trace."""
     places: dict[tuple[str, int], int] = {}
     for host in question.run.hosts:
         for part in host.evidence.spent:
@@ -145,9 +145,6 @@ def _compile_lines(question: Question) -> Iterator[tuple[str, int]]:
                 key = part.file, part.line
                 places[key] = places.get(key, 0) + part.ps
     yield from sorted(places, key=lambda place: -places[place])[:1]
-    account = question.settings.account
-    for share in () if account is None else account.compiles_at[:1]:
-        yield share.places[0].file, share.places[0].line
 
 
 @fact
@@ -166,9 +163,7 @@ def recompiled_anew(question: Question) -> str:
     place = place_in_words(file, line, around.name)
     if source.defines(name):
         return f"{name} is defined inside of {place}, which a loop calls"
-    return (
-        f"{name} is none of this program's functions, and {place} calls it uncompiled"
-    )
+    return f"{name} is none of this program's functions: what {place} calls compiles it"
 
 
 @fact
@@ -192,7 +187,7 @@ def compiled_by(question: Question) -> str:
 _COMPILERS = {"jax": "jax.jit", "tensorflow": "tf.function"}
 _SHOWN_BY_FRAMES = {
     "function": "jax.jit is called in the steps",
-    "cache": "jax.clear_caches() is called in the steps",
+    "cache": "jax.clear_caches(), which forgets all programs, is called in the steps",
 }
 
 

@@ -12,6 +12,8 @@ from tfadvisor.vocabulary import Better
 if TYPE_CHECKING:
     from tfadvisor.causes import PipelinePython
 
+_READING = frozenset("fastparquet h5py lmdb netCDF4 pyarrow tables zarr".split())
+"""Packages whose Python only reads what lies in files."""
 _WORTH_NAMING = 0.25
 """Of the threads' time in Python."""
 
@@ -26,8 +28,7 @@ def _python(question: Question) -> PipelinePython:
 @metric(unit=Unit.FRACTION, better=Better.NEITHER)
 def pipeline_own_fraction(question: Question) -> float:
     """Of the time that an input pipeline's threads spend in Python, the share of the
-    program's own functions. The rest is the framework's work around each element. By
-    samples of the run.
+    program's own functions. By samples of the run.
     """
     return _python(question).own
 
@@ -46,11 +47,13 @@ def pipeline_place(question: Question) -> str:
 
 @fact
 def pipeline_library(question: Question) -> str:
-    """The installed package in which most of that line's time lies: `h5py`."""
+    """The installed package that reads files in which most of that line's time lies:
+    `h5py`.
+    """
     pipeline_place(question)
     library = _python(question).library
-    if not library:
-        raise MetricAbsent("most of that line's time lies in no installed package")
+    if library not in _READING:
+        raise MetricAbsent("most of that line's time lies in no package that reads")
     return library
 
 
@@ -63,10 +66,12 @@ def pipeline_threads(question: Question) -> str:
     found = None if account is None else account.pipeline
     if found is None:
         return ""
-    around = 1 - found.own
+    around = found.around
     if around >= max((share.fraction for share in found.lines), default=0.0):
         what = f"{percent(around)} of it is TensorFlow's own work around each element"
     else:
+        if not found.lines:
+            return ""
         first = found.lines[0]
         place = first.places[0]
         where = place_in_words(place.file, place.line, place.function)

@@ -24,7 +24,7 @@ from tfadvisor.patterns import pattern
 from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.summary import HotOp
 from tfadvisor.units import Unit
-from tfadvisor.vocabulary import Better, TimeClass
+from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
 if TYPE_CHECKING:
     from tfadvisor.program.matrix_products import DotSize
@@ -197,21 +197,22 @@ def _double(question: Question) -> list[HotOp]:
 
 
 _ASKS_FOR_DOUBLE = pattern(
-    r"set_floatx\(\s*['\"]float64|\bset_(?:dtype|global)?_?policy\(\s*['\"]float64"
-    r"|\btf\.(?:float64|double)\b|\bdtype\s*=\s*['\"]float64"
+    r"set_floatx\(\s*['\"]float64|\bset_(?:dtype_|global_)?policy\(\s*['\"]float64"
 )
-"""How a program of TensorFlow or Keras asks for it."""
+"""How a program asks Keras to compute in them throughout."""
 _PRODUCTS = pattern(r"\A(?:MatMul|BatchMatMul\w*|Conv[23]D\w*|Einsum)\Z")
 """Types of TensorFlow's products; oneDNN's, of 32 bits and fewer, begin with _Mkl."""
 
 
 @once
 def _double_in_tensorflow(question: Question) -> tuple[ComputedOp, ...]:
-    """Products of a program that asks for 64-bit floats which oneDNN did not take: no
-    trace of TensorFlow has an op's type of number. Raises MetricAbsent.
+    """Products on a CPU of a program that asks for 64-bit floats which oneDNN did not
+    take: no trace of TensorFlow has an op's type of number. Raises MetricAbsent.
     """
     source = question.settings.source
-    if source is None or not source.mentions(_ASKS_FOR_DOUBLE):
+    kinds = {device.kind for host in question.run.hosts for device in host.devices}
+    is_cpu = kinds == {DeviceKind.CPU}
+    if source is None or not is_cpu or not source.mentions(_ASKS_FOR_DOUBLE):
         return ()
     parts = named_by_tensorflow(question)
     return tuple(part for part in parts if _PRODUCTS.match(part.op_type))

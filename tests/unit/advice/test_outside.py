@@ -303,7 +303,8 @@ def test_a_line_of_the_loop_that_runs_ops_one_by_one_is_told(
         assert found == ()
         return
     (told,) = found
-    assert told.title == "77% of the run is ops one by one (train.py:46)"
+    assert told.title == "50% of the run is ops one by one (train.py:46)"
+    assert told.share == pytest.approx(0.5)
     assert (told.category, told.in_steps) == ("launch", True)
     assert told.fix is not None
     assert told.fix.do.startswith("Python runs it op by op")

@@ -60,7 +60,9 @@ def work(folder: Path, body: str) -> HostWork:
         "h = helper(x)\nreturn scale(h).reshape(len(x), -1)",
         "def body(c, k):\n    return c, helper(c)\nreturn lax.scan(body, x, x)",
         "out = []\nfor i in range(3):\n    out.append(x[i])\nreturn np.stack(out)",
-        "return params['apply'](x) + params.apply(x)",
+        "return params.apply(x) / onp.sqrt(64)",
+        "if params is None:\n    return x\nreturn x * 2",
+        "y = x\ndef loss(p):\n    return params(p)\nreturn jax.grad(loss)(y)",
         "with tf.GradientTape() as tape:\n    y = x\nreturn tape.gradient(y, x)",
         "kept = {}\nkept['a'] = x\nreturn kept",
         "return x.at[0].set(jax.random.normal(params))",
@@ -83,7 +85,15 @@ def test_what_is_all_on_arrays_can_be_compiled(tmp_path: Path, body: str) -> Non
         ("print(x)\nreturn x", "print", False),
         ("return params.env.step(x)", "params.env.step", False),
         ("params.count = 1\nreturn x", "params.count", False),
-        ("params['count'] = 1\nreturn x", "params['count']", False),
+        ("params['count'] = 1\nreturn x", "params", False),
+        ("params.n, y = 1, x\nreturn y", "params.n", False),
+        ("COUNT.append(x)\nreturn x", "COUNT.append", False),
+        ("def inner(y):\n    print(y)\nreturn jax.vmap(inner)(x)", "print", False),
+        ("return params(x)", "params", False),
+        ("if x.sum() > 0:\n    return x\nreturn -x", "if", False),
+        ("return jax.device_get(x)", "jax.device_get", False),
+        ("v = tf.Variable(x)\nreturn v", "tf.Variable", False),
+        ("return onp.stack(x)", "onp.stack", False),
         ("global COUNT\nreturn x", "global", False),
         ("return unknown(x)", "unknown", False),
     ],
@@ -93,6 +103,13 @@ def test_what_is_done_on_the_host_would_be_done_once(
 ) -> None:
     """What a compiler meets while it traces it does not do in each call."""
     assert work(tmp_path, body) == HostWork(what, on_arrays)
+
+
+def test_a_step_that_draws_on_the_host_makes_no_batch(tmp_path: Path) -> None:
+    """With a gradient in it, it is no loader that NumPy could be."""
+    body = "y = onp.random.normal()\nreturn jax.grad(helper)(x + y)"
+
+    assert work(tmp_path, body) == HostWork("onp.random.normal")
 
 
 def test_functions_that_call_each_other_are_read_once(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_a_line_of_the_program_and_the_package_that_it_calls() -> None:
 
     assert found is not None
     assert found.seconds == pytest.approx(1.0)
-    assert found.own == pytest.approx(0.8)
+    assert (found.own, found.around) == (pytest.approx(0.8), pytest.approx(0.2))
     assert [(line.what, line.fraction) for line in found.lines] == [
         ("data.py:25", pytest.approx(0.8))
     ]

@@ -89,13 +89,14 @@ MAKES = """\
 def trainer(model, x):
     @tf.function
     def step():
-        return model(x)
+        return tf.nn.relu(x)
 
     return step()
 
 
 for epoch in range(9):
     trainer(model, x)
+import tensorflow as tf
 """
 CALLS = """\
 from jax import lax
@@ -159,8 +160,8 @@ def test_a_librarys_function_is_compiled_by_what_calls_it(tmp_path: Path) -> Non
     metrics = anew("scan", CALLS, tmp_path)
 
     assert metrics.fact("recompiled_anew") == (
-        "scan is none of this program's functions, and sample (train.py:2) calls it "
-        "uncompiled"
+        "scan is none of this program's functions: what sample (train.py:2) calls "
+        "compiles it"
     )
     assert metrics.fact("recompiled_anew_head") == "def sample(key, state):"
 
@@ -171,8 +172,14 @@ def test_a_librarys_function_is_compiled_by_what_calls_it(tmp_path: Path) -> Non
         ("step", ONCE),
         ("train_function", CALLS),
         ("body", "def body(x): ...\nfor i in range(9):\n    body(i)\n"),
+        ("step", MAKES.replace("return step()", "return step")),
     ],
-    ids=["called in a loop of the function that defines it", "Keras' own", "defined"],
+    ids=[
+        "called in a loop of the function that defines it",
+        "Keras' own",
+        "defined",
+        "handed on",
+    ],
 )
 def test_what_is_defined_once_is_not_made_anew(
     tmp_path: Path, function: str, program: str

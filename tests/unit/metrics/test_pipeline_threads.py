@@ -50,6 +50,23 @@ def test_the_frameworks_work_around_each_element_is_told_apart() -> None:
     )
 
 
+def test_a_library_that_reads_no_files_is_not_told_to_read_less() -> None:
+    pil = "/venv/lib/python3.11/site-packages/PIL/Image.py:resize:820"
+    metrics = measured((f"{SCRIPT} {LOAD} {pil}", 80))
+
+    assert metrics.fact("pipeline_place") == "load (data.py:25)"
+    assert metrics.fact("pipeline_library") is None
+
+
+def test_a_librarys_work_is_not_tensorflows() -> None:
+    hub = "/venv/lib/python3.11/site-packages/datasets/arrow.py:_getitem:9"
+    metrics = measured((f"{SCRIPT} {hub}", 80), (f"{SCRIPT} {LOAD}", 20))
+
+    assert metrics.fact("pipeline_threads") == (
+        " By samples of its Python, 20% of it is load (data.py:25)."
+    )
+
+
 def test_without_samples_nothing_is_added() -> None:
     metrics = trace().step(0, 1000).measure()
 

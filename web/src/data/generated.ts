@@ -367,6 +367,7 @@ export interface PipelinePython {
   seconds: number;
   lines: RunShare[];
   own: number;
+  around: number;
   library: string;
   adapter: string;
 }
