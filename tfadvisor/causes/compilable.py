@@ -22,7 +22,8 @@ _TRACED = frozenset(
 """Modules of which a compiler may run each call while it traces."""
 _NOT_TRACED = frozenset("data device_get io optimizers summary Variable".split())
 """Parts of these modules that do more than compute, or only once."""
-_DRAWS = frozenset({"numpy.random", "random"})
+_ON_HOST = frozenset({"numpy", "random"})
+_DRAWS = ("numpy.random.", "random.")
 """Modules that draw numbers on the host, which a compiler would draw once."""
 _ON_CONSTANTS = frozenset(
     "bool_ ceil float16 float32 float64 floor inf int32 int64 log pi prod sqrt".split()
@@ -105,12 +106,8 @@ class _Reader:
         if package in _TRACED:
             if _NOT_TRACED & {*attributes, *module.split(".")}:
                 yield HostWork(name)
-        elif package in {"numpy", "random"}:
-            whole = ".".join([module, *attributes])
-            if any(whole.startswith(f"{draws}.") for draws in _DRAWS):
-                yield HostWork(name, on_arrays=not scope.trains)
-            elif attributes[-1:] and attributes[-1] not in _ON_CONSTANTS:
-                yield HostWork(name)
+        elif package in _ON_HOST:
+            yield from _of_host_package(scope, name, ".".join([module, *attributes]))
         elif attributes and not module:
             if not scope.may_call(root, attributes):
                 yield HostWork(name)
@@ -187,6 +184,14 @@ class _Scope(msgspec.Struct, frozen=True):
             return False
         is_own = root in self.assigned or "at" in attributes or not root
         return is_own or attributes[-1] not in _CHANGING or self.trains
+
+
+def _of_host_package(scope: _Scope, name: str, whole: str) -> Iterator[HostWork]:
+    """whole: with its module, as `numpy.random.normal`."""
+    if whole.startswith(_DRAWS):
+        yield HostWork(name, on_arrays=not scope.trains)
+    elif whole.rpartition(".")[2] not in _ON_CONSTANTS:
+        yield HostWork(name)
 
 
 def _of_statement(scope: _Scope, node: ast.AST) -> Iterator[HostWork]:
