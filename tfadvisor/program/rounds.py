@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
 from itertools import count
 from operator import or_
 from typing import TypeAlias
@@ -23,6 +23,7 @@ from tfadvisor.program.flow import (
     Users,
     called_before,
     computations_of,
+    inside,
     kernel_computations,
     trip_count,
 )
@@ -30,6 +31,7 @@ from tfadvisor.program.matrix_products import dot_size
 from tfadvisor.program.module import Computation, Instruction, Module
 from tfadvisor.program.operations import line_of, operand
 from tfadvisor.program.shape import Shape
+from tfadvisor.program.wire import message_of, number_of, numbers_of, text_of
 from tfadvisor.tallies import listed
 
 _MOST_READ = 200_000
@@ -55,10 +57,20 @@ _WITH_OTHERS = (
     "ragged-all-",
     "recv",
     "reduce-scatter",
+    "rng-get-and-update-state",
     "send",
 )
-"""Begin the opcodes of what other devices or the host take part in."""
+"""Begin the opcodes of what other devices or the host take part in, or that change what
+no operand shows.
+"""
 _CALLBACK = "callback"
+_LITERAL = 8
+_COMPARISON = 63
+_SIDE_EFFECT = 65
+"""Fields of a HloInstructionProto."""
+_S32S = 4
+_S64S = 5
+"""Fields of a LiteralProto."""
 _IN_PARTS = ("dynamic-slice", "dynamic-update-slice", "slice")
 _NO_OPS = frozenset(
     "bitcast constant domain get-tuple-element iota parameter tuple".split()
@@ -223,10 +235,20 @@ _Made: TypeAlias = "Value | tuple[_Made, ...]"
 """What an instruction makes: an array, or a tuple."""
 
 
-_Place = tuple[int, tuple[int, ...], tuple[int, ...]]
+_Place = tuple[int, tuple[int, ...], tuple[int, ...], Shape]
 """Of a part of an array: the ids of a computation and of the numbers in it that say
-where the part begins; its size.
+where the part begins; its size; the array as it is seen there.
 """
+
+
+class _Writes(msgspec.Struct):
+    """What a round writes of an array."""
+
+    places: set[_Place]
+    rows: dict[int, int]
+    """How many there are, by the array of the loop that says, with a constant, which
+    of them each write is.
+    """
 
 
 class _TooLong(Exception):
@@ -257,6 +279,8 @@ class _Reading:
         """
         self.looked_at: dict[int, _Place] = {}
         """By array, where a round looks at a part of it first."""
+        self.writes: dict[int, _Writes] = {}
+        """By array."""
         self.products: dict[Instruction, list[int]] = {}
         """What the operands of products are made of."""
 
@@ -301,8 +325,22 @@ def _anyhow(_: _Reading, __: Instruction, operands: Sequence[_Made]) -> _Made:
     return _new(operands)
 
 
-def _first(_: _Reading, __: Instruction, operands: Sequence[_Made]) -> _Made:
-    return operands[0] if operands else Value()
+def _first(_: _Reading, each: Instruction, operands: Sequence[_Made]) -> _Made:
+    return operands[0] if operands and _hands_on(each) else _new(operands)
+
+
+def _hands_on(each: Instruction) -> bool:
+    """Whether its elements are its operand's in the same order."""
+    if each.opcode != "bitcast":
+        return each.opcode in _KEEPING
+    given = operand(each, 0)
+    return given == each.shape or (_is_in_order(given) and _is_in_order(each.shape))
+
+
+def _is_in_order(shape: Shape) -> bool:
+    """Whether the last dimension varies fastest, the first slowest."""
+    layout = shape.minor_to_major
+    return layout == tuple(sorted(layout, reverse=True))
 
 
 def _tuple(reading: _Reading, _: Instruction, operands: Sequence[_Made]) -> _Made:
@@ -338,25 +376,38 @@ def _added(_: _Reading, each: Instruction, operands: Sequence[_Made]) -> _Made:
     return _new(operands)
 
 
+def _subtracted(
+    reading: _Reading, each: Instruction, operands: Sequence[_Made]
+) -> _Made:
+    """A place that is counted down is one of the round's own, but counts no further."""
+    *first, last = operands or [Value()]
+    is_from_same = each.shape.elements == 1 and not _all_of(tuple(first))
+    if is_from_same and isinstance(last, Value) and _is_counted(last):
+        return replace(last, needs=_all_of(last), change=_Change.COUNTED)
+    return _added(reading, each, operands)
+
+
 def _cut(reading: _Reading, each: Instruction, operands: Sequence[_Made]) -> _Made:
     own, *places = operands or [Value()]
     if not isinstance(own, Value) or own.array < 0 or own.change is not _Change.NONE:
         return _new(operands)
-    place = each.computation.id, each.operand_ids[1:], each.shape.dims
+    place = (
+        each.computation.id,
+        each.operand_ids[1:],
+        each.shape.dims,
+        operand(each, 0),
+    )
     if reading.repeats or reading.looked_at.setdefault(own.array, place) != place:
         return _new(operands)
     return Value(1 << own.array + _MOST_CARRIED | _all_of(tuple(places)))
 
 
 def _written(reading: _Reading, each: Instruction, operands: Sequence[_Made]) -> _Made:
-    """What was at the place of a round's own before is no other round's."""
     own, *others = operands or [Value()]
     if not isinstance(own, Value) or own.array < 0 or own.change not in _WRITING:
         return _new(operands)
     needs, places = _all_of(tuple(others[:1])), others[1:]
-    place = each.computation.id, each.operand_ids[2:], operand(each, 1).dims
-    if reading.looked_at.get(own.array) == place and all(map(_is_counted, places)):
-        needs &= ~(1 << own.array + _MOST_CARRIED)
+    _note(reading, each, own.array, places)
     return Value(
         own.needs | needs,
         own.array,
@@ -365,21 +416,64 @@ def _written(reading: _Reading, each: Instruction, operands: Sequence[_Made]) ->
     )
 
 
+def _note(
+    reading: _Reading, write: Instruction, array: int, places: Sequence[_Made]
+) -> None:
+    """Which rows of an array are written; a row is one element of a dimension."""
+    whole, size = operand(write, 0), operand(write, 1).dims
+    rows = {
+        place.array: length
+        for place, length, part in zip(places, whole.dims, size, strict=False)
+        if isinstance(place, Value) and part == 1 and _is_counted(place)
+    }
+    place = write.computation.id, write.operand_ids[2:], size, whole
+    writes = reading.writes.setdefault(array, _Writes(set(), rows))
+    writes.places.add(place)
+    writes.rows = {
+        counter: min(length, writes.rows[counter])
+        for counter, length in rows.items()
+        if counter in writes.rows
+    }
+
+
 def _is_counted(place: _Made) -> bool:
-    """Whether a number is a counter plus a constant, or a constant."""
-    return isinstance(place, Value) and (
-        not _all_of(place) or (place.array >= 0 and place.change in _COUNTING)
+    """Whether a number is a counter plus a constant."""
+    return (
+        isinstance(place, Value)
+        and place.array >= 0
+        and place.change in _COUNTING
+        and not place.needs & ~(1 << place.array)
     )
 
 
-def _selected(_: _Reading, __: Instruction, operands: Sequence[_Made]) -> _Made:
+def _selected(_: _Reading, each: Instruction, operands: Sequence[_Made]) -> _Made:
     """A counter that is moved below 0, as by indices from the end, counts on."""
     alike = {_all_of(part) for part in operands}
     counts_on = len(alike) == 1 and all(map(_is_counted, operands[1:]))
-    last = operands[-1] if operands else Value()
-    if counts_on and isinstance(last, Value) and last.array >= 0:
+    last = operands[-1] if len(operands) == 3 else ()
+    if counts_on and isinstance(last, Value) and _is_moved_below_0(each):
         return Value(_all_of(last), last.array, _Change.COUNTED)
     return _new(operands)
+
+
+def _is_moved_below_0(select: Instruction) -> bool:
+    """Whether it is `i + n if i < 0 else i`."""
+    compare, moved, kept = select.operands
+    if compare.opcode != "compare" or len(compare.operand_ids) != 2:
+        return False
+    number, bound = compare.operands
+    return (
+        text_of(compare.proto, compare.fields, _COMPARISON) == "LT"
+        and number is kept
+        and moved.opcode == "add"
+        and _is_0(bound)
+    )
+
+
+def _is_0(constant: Instruction) -> bool:
+    literal = message_of(constant.proto, constant.fields, _LITERAL)
+    numbers = [numbers_of(constant.proto, literal, kind) for kind in (_S32S, _S64S)]
+    return constant.opcode == "constant" and (0,) in numbers
 
 
 def _multiplied(
@@ -478,7 +572,7 @@ _HOW: Mapping[str, _How] = {
     "fusion": _called,
     "get-tuple-element": _element,
     "select": _selected,
-    "subtract": _added,
+    "subtract": _subtracted,
     "tuple": _tuple,
     "while": _looped,
 }
@@ -492,14 +586,15 @@ class _Round:
         body, condition = called_before(loop.computation, loop)[:2]
         self._loop = loop
         self._body = body
+        self._in_parts: dict[int, bool] = {}
         self._arrays = list(loop.shape.leaves())
         if len(self._arrays) > _MOST_CARRIED:
             raise _TooLong
         given = [_carried(loop.shape, count())]
-        reading.looked_at.clear()
-        reading.products.clear()
+        self._looked_at = reading.looked_at = {}
+        self._writes = reading.writes = {}
+        self._products = reading.products = {}
         self._made = reading.values(body, given)
-        self._products = dict(reading.products)
         self._handed_on = list(_arrays_of(self._made[body.root.id]))
         self._until = _all_of(reading.result(condition, given))
 
@@ -521,11 +616,37 @@ class _Round:
             and not self._until & ~settled
             and all(
                 value.array == number
-                and not value.needs & ~settled
-                and _is_own_place(value, counters, numbers)
+                and not value.needs & ~(settled | self._own_part(number))
+                and (
+                    value.change is _Change.SUMMED
+                    or self._writes_own_row(value, counters, numbers)
+                )
                 for number, value in made
             )
             and not any(map(_is_shared, self._kernels()))
+        )
+
+    def _own_part(self, array: int) -> int:
+        """As a bit: what was before where a round alone writes is no other round's."""
+        writes = self._writes.get(array)
+        is_own = writes and writes.places == {self._looked_at.get(array)}
+        return 1 << array + _MOST_CARRIED if is_own else 0
+
+    def _writes_own_row(self, value: Value, counters: int, numbers: int) -> bool:
+        """Whether what is written of an array lies where counters say. numbers: all
+        that is known of which is one, counters too.
+        """
+        writes = self._writes.get(value.array)
+        rounds = trip_count(self._loop) or 0
+        return (
+            writes is not None
+            and value.change is _Change.WRITTEN
+            and len(writes.places) == 1
+            and not value.places & ~numbers
+            and any(
+                counters >> counter & 1 and rounds <= rows
+                for counter, rows in writes.rows.items()
+            )
         )
 
     def shared_matrix(self) -> Shape | None:
@@ -565,16 +686,22 @@ class _Round:
         )
 
     def _uses_parts(self, array: int) -> bool:
-        return all(_takes_part(*use) for use in self._uses_of(array))
+        found = self._in_parts.get(array)
+        if found is None:
+            found = all(_takes_part(*use) for use in self._uses.get(array, ()))
+            self._in_parts[array] = found
+        return found
 
-    def _uses_of(self, array: int) -> Iterator[tuple[Instruction, int]]:
-        """What uses it, as which operand."""
-        for each in self._body.instructions:
-            for position, used in enumerate(each.operand_ids):
-                value = self._made[used]
-                is_it = isinstance(value, Value) and value.array == array
-                if is_it and each is not self._body.root:
-                    yield each, position
+    @cached_property
+    def _uses(self) -> Mapping[int, list[tuple[Instruction, int]]]:
+        """By array what uses it, as which operand."""
+        root = self._body.root
+        return listed(
+            (value.array, (each, position))
+            for each in self._body.instructions
+            for position, used in enumerate(each.operand_ids)
+            if each is not root and isinstance(value := self._made[used], Value)
+        )
 
     def _those(self, change: _Change) -> int:
         """The arrays that this has happened to and nothing else, as bits."""
@@ -606,15 +733,6 @@ def _bits(are: Iterable[bool]) -> int:
     return sum(1 << number for number, is_in in enumerate(are) if is_in)
 
 
-def _is_own_place(value: Value, counters: int, numbers: int) -> bool:
-    """Whether what is written of an array lies where counters say. numbers: all that
-    is known of which is one, counters too.
-    """
-    if value.change is not _Change.WRITTEN:
-        return value.change is _Change.SUMMED
-    return bool(value.places & counters) and not value.places & ~numbers
-
-
 def _is_by_vector(product: Instruction) -> bool:
     size = dot_size(product)
     return size is not None and min(size.m, size.n) == 1 < max(size.m, size.n)
@@ -623,7 +741,7 @@ def _is_by_vector(product: Instruction) -> bool:
 def _takes_part(each: Instruction, position: int) -> bool:
     """Whether it takes or writes parts of its operand at a position, or hands it on."""
     if each.opcode != "fusion":
-        return each.opcode in _IN_PARTS or each.opcode in _KEEPING
+        return each.opcode in _IN_PARTS or _hands_on(each)
     for fused in called_before(each.computation, each):
         users = Users(fused)
         for given in fused.parameters()[position : position + 1]:
@@ -634,6 +752,11 @@ def _takes_part(each: Instruction, position: int) -> bool:
 
 def _is_shared(each: Instruction) -> bool:
     """Whether other devices or the host take part in it, or notice its order."""
-    return each.opcode.startswith(_WITH_OTHERS) or (
-        each.opcode == "custom-call" and _CALLBACK in each.custom_call_target
-    )
+    return any(map(_notices_order, inside(each)))
+
+
+def _notices_order(each: Instruction) -> bool:
+    if each.opcode == "custom-call":
+        has_effect = number_of(each.fields, _SIDE_EFFECT) != 0
+        return has_effect or _CALLBACK in each.custom_call_target
+    return each.opcode == "rng" or each.opcode.startswith(_WITH_OTHERS)

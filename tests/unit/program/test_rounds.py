@@ -41,6 +41,12 @@ UNTIL = hlo.computation(
     hlo.op(32, "constant", NUMBER),
     hlo.op(33, "compare", "pred[]", 31, 32),
 )
+ZERO = hlo.op(
+    27,
+    "constant",
+    NUMBER,
+    extra=hlo.field(8, hlo.field(1, hlo.shape(NUMBER)) + hlo.packed(4, [0])),
+)
 PLACE = hlo.metadata("jit(f)/while", "train.py", 21)
 
 
@@ -108,8 +114,26 @@ def test_rounds_that_add_up(last: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("at", "found"),
-    [(11, ["loop"]), (15, ["loop"]), (20, ["loop"]), (21, []), (26, [])],
-    ids=["the counter", "the next", "moved below 0", "of the data", "often the first"],
+    [
+        (11, ["loop"]),
+        (15, ["loop"]),
+        (20, ["loop"]),
+        (30, ["loop"]),
+        (21, []),
+        (26, []),
+        (29, []),
+        (32, []),
+    ],
+    ids=[
+        "the counter",
+        "the next",
+        "moved below 0",
+        "counted down",
+        "of the data",
+        "often the first",
+        "moved from n on",
+        "moved below n",
+    ],
 )
 def test_rounds_that_add_to_a_row_of_their_own(at: int, found: list[str]) -> None:
     """What was there before is no other round's, if each round has another place."""
@@ -121,7 +145,17 @@ def test_rounds_that_add_to_a_row_of_their_own(at: int, found: list[str]) -> Non
         hlo.op(25, "multiply", ROW, 24, 17),
         hlo.op(18, "dynamic-update-slice", ROWS, 13, 25, at, 14),
     )
-    below = (hlo.op(22, "compare", "pred[]", 11, 14), hlo.op(23, "add", NUMBER, 11, 14))
+    is_less = hlo.field(63, "LT")
+    below = (
+        ZERO,
+        hlo.op(22, "compare", "pred[]", 11, 27, extra=is_less),
+        hlo.op(23, "add", NUMBER, 11, 14),
+        hlo.op(28, "compare", "pred[]", 11, 14, extra=hlo.field(63, "GE")),
+        hlo.op(29, "select", NUMBER, 28, 23, 11),
+        hlo.op(30, "subtract", NUMBER, 14, 11),
+        hlo.op(31, "compare", "pred[]", 11, 14, extra=is_less),
+        hlo.op(32, "select", NUMBER, 31, 23, 11),
+    )
 
     assert free(*WORK, *below, *body) == found
 
@@ -240,6 +274,96 @@ def test_rounds_that_need_those_before_them(
     body: tuple[bytes, ...], handed_on: tuple[int, int, int]
 ) -> None:
     assert free(*body, handed_on=handed_on) == []
+
+
+WINDOW = "f32[2,4]{1,0}"
+OTHER_ORDER = "f32[8,4]{0,1}"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        (
+            hlo.op(16, "dynamic-slice", WINDOW, 13, 11, 14),
+            hlo.op(17, "tanh", WINDOW, 16),
+            WRITES,
+        ),
+        (
+            *WORK,
+            hlo.op(20, "dynamic-slice", ROW, 13, 11, 14),
+            hlo.op(21, "dynamic-update-slice", ROWS, 13, 20, 11, 14),
+            hlo.op(18, "dynamic-update-slice", ROWS, 21, 17, 15, 14),
+        ),
+        (
+            *WORK,
+            hlo.op(20, "dynamic-slice", ROW, 13, 14, 14),
+            hlo.op(21, "dynamic-update-slice", ROWS, 13, 20, 14, 14),
+            hlo.op(18, "dynamic-update-slice", ROWS, 21, 17, 11, 14),
+        ),
+        (
+            hlo.op(20, "bitcast", OTHER_ORDER, 13),
+            hlo.op(16, "dynamic-slice", ROW, 20, 11, 14),
+            hlo.op(17, "tanh", ROW, 16),
+            WRITES,
+        ),
+        (
+            hlo.op(20, "bitcast", OTHER_ORDER, 13),
+            hlo.op(21, "copy", ROWS, 20),
+            hlo.op(16, "dynamic-slice", ROW, 21, 11, 14),
+            hlo.op(17, "tanh", ROW, 16),
+            WRITES,
+        ),
+    ],
+    ids=[
+        "two rows",
+        "its own and the next one's",
+        "the first and its own",
+        "of what lies in another order",
+        "of a copy of what lies in another order",
+    ],
+)
+def test_rows_that_other_rounds_write_too(body: tuple[bytes, ...]) -> None:
+    assert free(*body) == []
+
+
+@pytest.mark.parametrize("opcode", ["remainder", "minimum"])
+def test_places_that_come_again(opcode: str) -> None:
+    place = hlo.op(20, opcode, NUMBER, 11, 14)
+    write = hlo.op(18, "dynamic-update-slice", ROWS, 13, 17, 20, 14)
+
+    assert free(*WORK, place, write) == []
+
+
+def test_more_rounds_than_rows() -> None:
+    assert free(*WORK, WRITES, config={"known_trip_count": {"n": "9"}}) == []
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        hlo.op(17, "rng", ROW),
+        hlo.op(17, "rng-get-and-update-state", ROW),
+        hlo.op(17, "custom-call", ROW, target="other", extra=hlo.field(65, 1)),
+        hlo.op(17, "fusion", ROW, calls=[4]),
+    ],
+    ids=["random", "a state of the device", "a side effect", "random in a fusion"],
+)
+def test_what_each_round_changes_out_of_sight(number: bytes) -> None:
+    inner = hlo.computation(4, hlo.op(40, "rng", ROW))
+
+    assert free(number, WRITES, before=(inner,)) == []
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        hlo.op(17, "custom-call", ROW, target="other"),
+        hlo.op(17, "rng-bit-generator", ROW, 12),
+    ],
+    ids=["a call without a side effect", "random numbers of a state that is given"],
+)
+def test_what_each_round_makes_alone(number: bytes) -> None:
+    assert free(number, WRITES) == ["loop"]
 
 
 def test_a_loop_until_its_result_is_good_needs_the_result() -> None:
