@@ -617,10 +617,7 @@ class _Round:
             and all(
                 value.array == number
                 and not value.needs & ~(settled | self._own_part(number))
-                and (
-                    value.change is _Change.SUMMED
-                    or self._writes_own_row(value, counters, numbers)
-                )
+                and self._is_sum_or_own_row(value, counters, numbers)
                 for number, value in made
             )
             and not any(map(_is_shared, self._kernels()))
@@ -632,15 +629,16 @@ class _Round:
         is_own = writes and writes.places == {self._looked_at.get(array)}
         return 1 << array + _MOST_CARRIED if is_own else 0
 
-    def _writes_own_row(self, value: Value, counters: int, numbers: int) -> bool:
+    def _is_sum_or_own_row(self, value: Value, counters: int, numbers: int) -> bool:
         """Whether what is written of an array lies where counters say. numbers: all
         that is known of which is one, counters too.
         """
+        if value.change is not _Change.WRITTEN:
+            return value.change is _Change.SUMMED
         writes = self._writes.get(value.array)
         rounds = trip_count(self._loop) or 0
         return (
             writes is not None
-            and value.change is _Change.WRITTEN
             and len(writes.places) == 1
             and not value.places & ~numbers
             and any(
