@@ -74,6 +74,15 @@ _CHANGING = (
 )
 """Begins of the types of ops that change a variable otherwise than by adding to it."""
 _MAKING_OPS = ("VarHandleOp", "VarIsInitializedOp")
+_FILLING_OPS = (
+    *_MAKING_OPS,
+    *"""
+        AssignVariableOp ReadVariableOp Const Identity Fill ZerosLike OnesLike Reshape
+        Shape Pack StridedSlice Cast Mul Add AddV2 Sub RandomUniform
+        RandomStandardNormal TruncatedNormal
+    """.split(),
+)
+_STATELESS = ("StatelessRandom", "StatelessTruncatedNormal")
 _ON_VARIABLES = (
     "MatMul",
     "Conv",
@@ -332,6 +341,14 @@ def makes_variable(name: str) -> bool:
     before its first step.
     """
     return _op_run(name) in _MAKING_OPS
+
+
+def fills_variable(name: str) -> bool:
+    """Whether an op makes a variable, or may be part of what gives it its first
+    value.
+    """
+    op = _op_run(name)
+    return op in _FILLING_OPS or op.startswith(_STATELESS)
 
 
 def makes_dataset(name: str) -> bool:

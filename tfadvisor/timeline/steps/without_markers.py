@@ -20,11 +20,12 @@ from tfadvisor.arrays import (
 from tfadvisor.timeline.devices.device_kinds import program_lines
 from tfadvisor.timeline.host.dispatches import calls_of_module, dispatches, outermost
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.names.entries import without_prediction
 from tfadvisor.timeline.names.host_events import (
+    fills_variable,
     function_name,
     is_eager_function,
     makes_variable,
@@ -34,6 +35,7 @@ from tfadvisor.timeline.steps.markers import grouped
 from tfadvisor.timeline.steps.periodicity import (
     LEAST_CYCLES,
     Inferred,
+    Period,
     find_period,
     inferred,
 )
@@ -345,9 +347,11 @@ def _first_events(devices: Sequence[Device], calls: Int64Array) -> Int64Array | 
 
 
 _MOSTLY_MAKING = 0.5
-"""Of the turns of a sequence, in which variables are made: with so many it fills them
-for the first time.
+"""Of the turns of a sequence, in which variables are made, and those in which nothing
+else is done than to fill them: with so many of both it fills them for the first time.
 """
+_MOST_FILLING = 12
+"""Dispatches of such a turn."""
 
 # Steps as a sequence that repeats: of dispatches on the driving thread, or of kernels
 # on a device.
@@ -370,8 +374,8 @@ def repeated_dispatches(threads: Threads, driver: int) -> Inferred | None:
     period = find_period(threads.row[calls].astype(np.int64), starts, ends)
     if period is None or len(period.firsts) < LEAST_CYCLES:
         return None
-    before = np.searchsorted(made, starts[period.firsts])
-    if (np.diff(before) > 0).mean() >= _MOSTLY_MAKING:
+    is_other = ~threads.bear(calls, fills_variable)
+    if _only_makes(starts[period.firsts], made, period, is_other):
         return None
     lasts = np.append(period.firsts[1:] - 1, len(calls) - 1)
     about = f"a repeated sequence of {period.length} dispatches"
@@ -382,6 +386,20 @@ def repeated_dispatches(threads: Threads, driver: int) -> Inferred | None:
         0.8 * period.match,
         driver,
         about,
+    )
+
+
+def _only_makes(
+    starts: Int64Array, made: Int64Array, period: Period, is_other: BoolArray
+) -> bool:
+    """Whether the turns that begin at `starts` make variables, at `made`, and do
+    nothing else. is_other: by dispatch, whether it does something else.
+    """
+    making = np.diff(np.searchsorted(made, starts)) > 0
+    others = np.add.reduceat(is_other.astype(np.int64), period.firsts)[:-1]
+    is_small = period.length <= _MOST_FILLING
+    return is_small and bool(
+        making.mean() >= _MOSTLY_MAKING and (others == 0).mean() >= _MOSTLY_MAKING
     )
 
 

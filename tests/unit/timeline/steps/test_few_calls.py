@@ -370,3 +370,18 @@ def test_variables_that_are_made_and_filled_are_no_steps() -> None:
             builder.call(f"EagerLocalExecute: {op}", at, at + 900)
 
     assert builder.timeline().steps.source is StepSource.WHOLE_TRACE
+
+
+def test_a_loop_that_makes_a_variable_in_each_turn_keeps_its_steps() -> None:
+    """Thirty turns of 8 ms, which multiply beside it."""
+    builder = trace()
+    ops = ("VarHandleOp", "AssignVariableOp", "MatMul", "Softmax")
+    for number in range(30):
+        for place, op in enumerate(ops):
+            at = 8_000 * number + 1_000 * place
+            builder.call(f"EagerLocalExecute: {op}", at, at + 900)
+
+    steps = builder.timeline().steps
+
+    assert steps.source is StepSource.LAUNCH_PATTERN
+    assert set(lengths_us(steps)[:-1]) == {8_000}
