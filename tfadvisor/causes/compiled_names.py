@@ -15,6 +15,7 @@ import numpy as np
 from tfadvisor.causes.loop_data import (
     names_in,
     read_by,
+    spread,
     value_of,
     writings_in,
     written_by,
@@ -91,6 +92,7 @@ class HostCalls:
         """compiled: as compiled_names."""
         self._tree, self._compiled = tree, compiled
         self._package = _packages(tree)
+        self._found: dict[int, set[str]] = {}
         self._own = {
             node.name
             for node in ast.walk(tree)
@@ -113,15 +115,15 @@ class HostCalls:
 
     def _given(self, function: ast.AST) -> set[str]:
         """Names in a function of what other calls give, and of what is made of it."""
-        found: set[str] = set()
-        before = -1
-        while before != len(found):
-            before = len(found)
-            for writing in writings_in(function):
-                values = ast.walk(value_of(writing))
-                if read_by(writing) & found or not all(map(self._is_known, values)):
-                    found |= written_by(writing)
-        return found
+        if id(function) not in self._found:
+            writings = list(writings_in(function))
+            ties = [(read_by(writing), written_by(writing)) for writing in writings]
+            known = set[str]()
+            for writing, (_, written) in zip(writings, ties, strict=True):
+                if not all(map(self._is_known, ast.walk(value_of(writing)))):
+                    known |= written
+            self._found[id(function)] = spread(ties, known)
+        return self._found[id(function)]
 
     def may_dispatch(self, call: ast.Call) -> bool:
         """Whether it is not known to run on the host, or runs the program's own."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -56,8 +57,9 @@ def tie_in(loop: Loop, function: str, steps: frozenset[str]) -> tuple[str, int] 
 
 def _gives(loop: ast.AST, calls: list[ast.Call], steps: list[ast.Call]) -> bool:
     """Whether a step is given what the calls give, or what is made of it."""
-    is_inside = any(_holds(step, call) for step in steps for call in calls)
-    return is_inside or bool(_made_by(loop, calls) & _names_in_arguments(steps))
+    return _are_inside(calls, steps) or bool(
+        _made_by(loop, calls) & _names_in_arguments(steps)
+    )
 
 
 def may_feed(loop: Loop, calls: list[ast.Call], steps: list[ast.Call]) -> bool:
@@ -69,8 +71,7 @@ def may_feed(loop: Loop, calls: list[ast.Call], steps: list[ast.Call]) -> bool:
     needed = _needed(loop, steps)
     if not needed:  # it reads what is not written here
         return bool(kept)
-    is_inside = any(_holds(step, call) for step in steps for call in calls)
-    return is_inside or bool(_roots(made | kept) & _roots(needed))
+    return _are_inside(calls, steps) or bool(_roots(made | kept) & _roots(needed))
 
 
 def feeds_itself(loop: Loop, calls: list[ast.Call]) -> bool:
@@ -89,11 +90,9 @@ def _kept_in(loop: ast.AST, calls: list[ast.Call], made: set[Name]) -> set[Name]
     for node in ast.walk(loop):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
-        is_given = any(
-            names_in(value) & made or any(_is_within(call, value) for call in calls)
-            for value in _values(node)
-        )
-        if is_given and node.func.attr not in _SHOWING:
+        values = _values(node)
+        is_given = any(names_in(value) & made for value in values)
+        if (is_given or _hold(values, calls)) and node.func.attr not in _SHOWING:
             kept |= names_in(node.func.value)
     return kept
 
@@ -198,6 +197,17 @@ def calls_of(loop: ast.AST, functions: frozenset[str]) -> list[ast.Call]:
     return [call for call in _calls_in(loop) if last_name(call) in functions]
 
 
+def _hold(values: Iterable[ast.AST], calls: Iterable[ast.Call]) -> bool:
+    """Whether one of the calls is one of these values, or inside of one."""
+    asked = set(map(id, calls))
+    return any(id(node) in asked for value in values for node in ast.walk(value))
+
+
+def _are_inside(calls: list[ast.Call], steps: list[ast.Call]) -> bool:
+    """Whether a step holds one of the calls."""
+    return any(_hold(ast.iter_child_nodes(step), calls) for step in steps)
+
+
 def _holds(outer: ast.AST, inner: ast.AST) -> bool:
     return any(node is inner for node in ast.walk(outer) if node is not outer)
 
@@ -213,9 +223,8 @@ def _names_in_arguments(calls: list[ast.Call]) -> set[Name]:
 def _made_by(loop: ast.AST, calls: list[ast.Call]) -> set[Name]:
     """Variables that hold what the calls give, or what is made of it."""
     made: set[Name] = set()
-    for node in writings_in(loop):
-        if any(_is_within(call, value_of(node)) for call in calls):
-            made |= written_by(node)
+    for node in _holding(loop, calls):
+        made |= written_by(node)
     return _with_what_is_made_of(loop, made)
 
 
@@ -290,35 +299,30 @@ class Made(msgspec.Struct, frozen=True):
         self, loop: Loop, is_step: Callable[[ast.Call], bool]
     ) -> list[ast.Call]:
         """Those among the calls of a loop, beside these."""
-        return [
-            call
-            for call in filter(is_step, _calls_in(loop))
-            if not any(_is_within(call, own) for own in self.calls)
-        ]
+        inside = {id(node) for own in self.calls for node in ast.walk(own)}
+        others = [call for call in _calls_in(loop) if id(call) not in inside]
+        return list(filter(is_step, others))
 
     def goes_into(self, loop: Loop, steps: list[ast.Call]) -> bool:
         """Whether a step gets it."""
         kept = _kept_in(loop, list(self.calls), set(self.names))
-        is_inside = any(_holds(step, call) for step in steps for call in self.calls)
-        return is_inside or bool((self.names | kept) & _names_in_arguments(steps))
+        return _are_inside(list(self.calls), steps) or bool(
+            (self.names | kept) & _names_in_arguments(steps)
+        )
 
     def comes_of(self, loop: Loop, steps: list[ast.Call], tree: ast.Module) -> bool:
-        """Whether it may be made of what a step gives or changes: an object whose
-        method is the step, or is given what one gives, and attributes of `self`. tree:
-        of the file.
+        """Whether it may be made of what a step gives or changes, or be made only
+        where that is so: in doubt it is. tree: of the file.
         """
-        results = _made_by(loop, steps)
-        changed = _kept_in(loop, steps, results)
-        for step in steps:
-            if isinstance(step.func, ast.Attribute):
-                changed |= names_in(step.func.value)
-        if (_roots(set(self.reads)) - {"self"}) & _roots(changed):
+        functions = {function.name: function for function in functions_in(tree)}
+        ties = _ties(loop, steps, frozenset(functions), self.line)
+        changed = spread(ties, {_GIVEN})
+        reads = set(self.reads) | _read_inside(self.calls, functions)
+        if changed & (reads | {_ANYTHING, _ITSELF}):
             return True
         own, theirs = (_touched(tree, calls) for calls in (self.calls, steps))
         own |= {name for name in self.reads if name.startswith("self.")}
-        if (own and _UNKNOWN in own | theirs) or own & (theirs | results):
-            return True
-        return _is_of_steps(loop, set(self.reads), self.line, steps)
+        return bool((own and _UNKNOWN in own | theirs) or own & (theirs | changed))
 
 
 def _touched(tree: ast.Module, calls: Iterable[ast.Call]) -> set[Name]:
@@ -372,8 +376,9 @@ def _calls_in(loop: ast.AST) -> Iterator[ast.Call]:
 
 def _holding(loop: ast.AST, calls: list[ast.Call]) -> Iterator[_Writing]:
     """What keeps what one of the calls gives."""
+    asked = set(map(id, calls))
     for node in writings_in(loop):
-        if any(_is_within(call, value_of(node)) for call in calls):
+        if any(id(inner) in asked for inner in ast.walk(value_of(node))):
             yield node
 
 
@@ -381,27 +386,144 @@ def _called_in(node: ast.AST) -> set[str]:
     return set(map(last_name, _calls_in(node)))
 
 
-def _is_of_steps(
-    loop: Loop, names: set[Name], line: int, steps: list[ast.Call]
-) -> bool:
-    """Whether names, as they are read on a line, hold what a step gives: by the last
-    writing before it, else by the last one of the round before.
-    """
-    left, seen = {(name, line) for name in names}, set[tuple[Name, int]]()
+# What may hold what a step gives, or be changed by what is given that.
+
+_Tie = tuple[set[Name], set[Name]]
+"""Names that are read, and those that may change with them."""
+_GIVEN, _ANYTHING, _ITSELF = "step()", "*", "!"
+"""Stand for what a step gives, for what a call may change that is given that, and for
+whether the making runs.
+"""
+_READING = frozenset("print float int str format len round".split())
+"""Builtins that change nothing."""
+_WAITING = frozenset(("block_until_ready", "device_get"))
+_KEEPING = frozenset(("append", "extend"))
+
+
+def spread(ties: Iterable[_Tie], known: set[Name]) -> set[Name]:
+    """With all that these names are read into, directly or not."""
+    into: dict[Name, list[set[Name]]] = defaultdict(list)
+    for reads, written in ties:
+        for name in reads:
+            into[name].append(written)
+    found, left = set(known), list(known)
     while left:
-        name, at = left.pop()
-        writing = _writing_before(loop, name, at)
-        if writing is None or (name, writing.lineno) in seen:
+        for written in into.pop(left.pop(), ()):
+            left += written - found
+            found |= written
+    return found
+
+
+def _ties(
+    loop: Loop, steps: list[ast.Call], own: frozenset[str], line: int
+) -> Iterator[_Tie]:
+    """own: names of functions of the file. line: of the making."""
+    asked = set(map(id, steps))
+    left: list[tuple[ast.AST, Name]] = [(loop, "")]
+    while left:
+        node, under = left.pop()
+        if isinstance(node, ast.Call):
+            yield from _ties_of_call(node, asked, own)
+        elif isinstance(node, ast.Continue):
+            yield {under}, {_ANYTHING}
+        for value, target in _bound(node):
+            yield _read(value, asked) | {under}, _targets(target)
+        if isinstance(node, ast.stmt) and covers(node, line):
+            yield {under}, {_ITSELF}
+
+        test = _test_of(node)
+        if test is not None:
+            above, under = under, f"?{id(node)}"
+            yield _read(test, asked) | {above}, {under}
+        left += [(below, under) for below in ast.iter_child_nodes(node)]
+
+
+def _ties_of_call(node: ast.Call, asked: set[int], own: frozenset[str]) -> list[_Tie]:
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    names = names_in(owner) if owner is not None else set[Name]()
+    if id(node) in asked:
+        return [({_GIVEN}, names)]
+    name, values = last_name(node), _values(node)
+    given = set[Name]().union(*(_read(value, asked) for value in values))
+    of_owner = _read(owner, asked) if owner is not None else set[Name]()
+    if name in own:
+        return [(given | of_owner, {_ANYTHING})]
+    if _only_reads(node):
+        return []
+    if owner is not None and name in _KEEPING:
+        return [(given, names)]
+    return [(given, {_ANYTHING}), (of_owner, set().union(*map(names_in, values)))]
+
+
+def _only_reads(node: ast.Call) -> bool:
+    """Whether a call that is not of the file changes nothing, by its name."""
+    is_builtin = isinstance(node.func, ast.Name) and node.func.id in _READING
+    return is_builtin or last_name(node) in _SHOWING | _WAITING
+
+
+def _read(value: ast.AST, asked: set[int]) -> set[Name]:
+    """Names in it, and what stands for a step's result where it calls one."""
+    is_given = any(id(node) in asked for node in ast.walk(value))
+    return names_in(value) | ({_GIVEN} if is_given else set())
+
+
+def _bound(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """(value, what holds it then)."""
+    if isinstance(node, ast.Assign):
+        yield from ((node.value, target) for target in node.targets)
+    elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.NamedExpr):
+        yield node.value or node.target, node.target
+    elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+        yield node.iter, node.target
+    elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+        yield node.context_expr, node.optional_vars
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        yield node, ast.Name(node.name, ast.Store())
+
+
+def _targets(target: ast.AST) -> set[Name]:
+    """Names that are written: nothing of an index."""
+    if isinstance(target, ast.Tuple | ast.List):
+        return set[Name]().union(*map(_targets, target.elts))
+    if isinstance(target, ast.Subscript | ast.Starred):
+        return _targets(target.value)
+    return names_in(target)
+
+
+def _test_of(node: ast.AST) -> ast.AST | None:
+    """What decides whether, or how often, the parts of a statement run."""
+    if isinstance(node, ast.If | ast.While):
+        return node.test
+    if isinstance(node, ast.Match):
+        return node.subject
+    return node.iter if isinstance(node, ast.For | ast.AsyncFor) else None
+
+
+def _read_inside(
+    calls: Iterable[ast.Call], functions: Mapping[str, ast.AST]
+) -> set[Name]:
+    """Names that the file's functions which these calls run have from outside."""
+    left = set[str]().union(*map(_called_in, calls))
+    seen, found = set[str](), set[Name]()
+    while left:
+        name = left.pop()
+        if name in seen or name not in functions:
             continue
-        if any(_is_within(step, value_of(writing)) for step in steps):
-            return True
-        seen.add((name, writing.lineno))
-        left |= {(read, writing.lineno) for read in read_by(writing)}
-    return False
+        seen.add(name)
+        function = functions[name]
+        left |= _called_in(function)
+        found |= names_in(function) - _local_in(function)
+    return found
 
 
-def _writing_before(loop: Loop, name: Name, line: int) -> _Writing | None:
-    """The last one of a name, before a line or else in the round before."""
-    mine = [node for node in writings_in(loop) if name in written_by(node)]
-    before = [node for node in mine if node.lineno < line]
-    return max(before or mine, key=lambda node: node.lineno, default=None)
+def _local_in(function: ast.AST) -> set[Name]:
+    found: set[Name] = set()
+    outer: set[Name] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            outer.update(node.names)
+    return found - outer

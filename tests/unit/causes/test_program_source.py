@@ -227,6 +227,8 @@ def ahead(folder: Path, body: str, function: str = "") -> bool:
         ("buffer.append(read(i))\nstate = learn(state, buffer)", "read"),
         ("state = train_step(state, augment(x[i]))", "augment"),
         ("b = augment(x)\nstate, loss = learn(state, b)\nlog(loss)\npass", "augment"),
+        ("b = augment(x)\nlosses.append(float(learn(state, b)))", "augment"),
+        ("b = augment(x[i])\nlosses[i] = learn(state, b)", "augment"),
     ],
 )
 def test_what_goes_into_the_step_and_comes_of_none_can_be_made_ahead(
@@ -246,6 +248,12 @@ def test_what_goes_into_the_step_and_comes_of_none_can_be_made_ahead(
         ("rate = augment(i)\nprint(rate)\nstate = learn(state, x)", "augment"),
         ("b = augment(x[i])\nprint(b)\npass", "augment"),
         ("state = train_step(state, x)", "train_step"),
+        ("b = augment(x[i])\nout = learn(state, b)\nfill(x, out)\npass", "augment"),
+        ("b = augment(x[i])\nout = learn(state, b)\nmake_step(out)\npass", "augment"),
+        ("b = augment(a)\nif learn(state, b) > 0: a = x", "augment"),
+        ("if out > 0: b = augment(x)\nout = learn(state, b)", "augment"),
+        ("b = augment(a)\na = learn(state, b)\nif i: a = x", "augment"),
+        ("b = augment(x)\nrng.append(learn(state, b))", "augment"),
     ],
     ids=[
         "the same array goes round",
@@ -256,6 +264,12 @@ def test_what_goes_into_the_step_and_comes_of_none_can_be_made_ahead(
         "only shown",
         "no step",
         "the step",
+        "filled with what a step gave",
+        "a function that may keep what a step gave",
+        "chosen by what a step gave",
+        "made only where a step gave so",
+        "written again later",
+        "kept in what the function reads",
     ],
 )
 def test_what_a_step_gives_or_does_not_take_is_not_made_ahead(
