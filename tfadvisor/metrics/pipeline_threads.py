@@ -59,22 +59,22 @@ def pipeline_library(question: Question) -> str:
 
 @fact
 def pipeline_threads(question: Question) -> str:
-    """What these threads do, as a sentence with a space before it; empty where no
-    samples tell.
+    """The end of a sentence, its full stop, and what these threads do as another one;
+    the full stop alone where no samples tell.
     """
     account = question.settings.account
     found = None if account is None else account.pipeline
     if found is None:
-        return ""
+        return "."
     around = found.around
     if around >= max((share.fraction for share in found.lines), default=0.0):
         what = f"{percent(around)} of it is TensorFlow's own work around each element"
     else:
         if not found.lines:
-            return ""
+            return "."
         first = found.lines[0]
         place = first.places[0]
         where = place_in_words(place.file, place.line, place.function)
         library = f", most of it {found.library}" if found.library else ""
         what = f"{percent(first.fraction)} of it is {where}{library}"
-    return f" By samples of its Python, {what}."
+    return f". By samples of its Python, {what}."

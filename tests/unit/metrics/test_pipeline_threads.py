@@ -31,7 +31,7 @@ def test_a_line_and_its_package_are_named() -> None:
     assert metrics.fact("pipeline_place") == "load (data.py:25)"
     assert metrics.fact("pipeline_library") == "h5py"
     assert metrics.fact("pipeline_threads") == (
-        " By samples of its Python, 75% of it is load (data.py:25), most of it h5py."
+        ". By samples of its Python, 75% of it is load (data.py:25), most of it h5py."
     )
     assert metrics.fact("py_dataset_sign") == (
         "py_dataset_adapter.py _finite_generator"
@@ -45,7 +45,7 @@ def test_the_frameworks_work_around_each_element_is_told_apart() -> None:
     assert metrics.fact("pipeline_place") is None
     assert metrics.fact("pipeline_library") is None
     assert metrics.fact("pipeline_threads") == (
-        " By samples of its Python, 80% of it is TensorFlow's own work around each "
+        ". By samples of its Python, 80% of it is TensorFlow's own work around each "
         "element."
     )
 
@@ -63,7 +63,7 @@ def test_a_librarys_work_is_not_tensorflows() -> None:
     metrics = measured((f"{SCRIPT} {hub}", 80), (f"{SCRIPT} {LOAD}", 20))
 
     assert metrics.fact("pipeline_threads") == (
-        " By samples of its Python, 20% of it is load (data.py:25)."
+        ". By samples of its Python, 20% of it is load (data.py:25)."
     )
 
 
@@ -71,5 +71,5 @@ def test_without_samples_nothing_is_added() -> None:
     metrics = trace().step(0, 1000).measure()
 
     assert metrics.value("pipeline_own_fraction") is None
-    assert metrics.fact("pipeline_threads") == ""
+    assert metrics.fact("pipeline_threads") == "."
     assert metrics.fact("pipeline_place") is None

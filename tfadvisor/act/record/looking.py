@@ -41,14 +41,9 @@ _RESTLESS_STEPS = 8
 _ONE_CALL_MS = 100.0
 """A longer step may itself be the call in which the program was for a second."""
 _SHORT_LOOKS = 2
-"""At most, for each of two reasons."""
 _OF_A_ROUND = 0.5
 """What takes less of a round of the loop is a part of the step, unless longer looks
 show it too.
-"""
-_OF_A_LOOK = 0.25
-"""What takes less of a look is not all that the program does, unless later looks show
-no more.
 """
 ROUNDS_SECONDS = 3.0
 """For which rounds are counted."""
@@ -76,8 +71,6 @@ class LooksSoFar(msgspec.Struct, frozen=True):
     """As of the rounds that were counted last."""
     short: int = 0
     """Looks too short for whole rounds of the loop."""
-    little: int = 0
-    """Looks of which steps took little."""
     compiles: Pace | None = None
     """The steps of the last look that compiled in its steps."""
     alike: int = 0
@@ -248,19 +241,10 @@ def _judge(state: Look, look: RecordedWindow) -> State:
         if not _always_compiles(known):
             return _again(known)
 
-    return _of_steps(known, look, pace)
-
-
-def _of_steps(known: LooksSoFar, look: RecordedWindow, pace: Pace) -> State:
-    is_named = known.wanted.names(look)
-    if not is_named and known.short < _SHORT_LOOKS and _is_part(known, pace):
+    if _is_part(known, pace) and not known.wanted.names(look):
         # Recording slows the program: too few rounds were in it for the step to be
         # seen.
         return _again(replace(known, short=known.short + 1))
-    is_little = pace.seconds < _OF_A_LOOK * look.seconds
-    if not is_named and known.little < _SHORT_LOOKS and is_little:
-        # Most of it was something else.
-        return _again(replace(known, little=known.little + 1))
     return Record(known, look, _wanted_of(known, pace))
 
 
@@ -338,10 +322,12 @@ def _is_restless(known: LooksSoFar) -> bool:
 
 
 def _is_part(known: LooksSoFar, pace: Pace) -> bool:
-    """Whether what repeats may be a part of a round."""
-    return (
-        known.loop is not None and pace.median_ms < _OF_A_ROUND * known.loop.median_ms
-    )
+    """Whether what repeats may be a part of a round; after longer looks it is the
+    step.
+    """
+    if known.loop is None or known.short >= _SHORT_LOOKS:
+        return False
+    return pace.median_ms < _OF_A_ROUND * known.loop.median_ms
 
 
 def _wanted_of(known: LooksSoFar, pace: Pace) -> RecordRequest:

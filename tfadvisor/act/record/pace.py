@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 import msgspec
@@ -40,8 +39,6 @@ class Pace(msgspec.Struct, frozen=True):
     """
     about: str = ""
     """How the steps were detected."""
-    seconds: float = math.inf
-    """Of all of them together, on the mean host."""
 
     @property
     def steady(self) -> bool:
@@ -91,12 +88,10 @@ def pace_of(
     shares = [step.breakdown.get("compile", 0.0) for step in steps.each]
     share = sum(shares) / len(shares)
     compiles = max(share, known.share) > _COMPILES
-    hosts = len({step.host for step in steps.each})
     return Pace(
         count=steps.count,
         median_ms=steps.time_ms.median,
         compiles=compiles,
         confirmed=not (compiles and few),
         about=steps.about,
-        seconds=sum(step.duration_ms for step in steps.each) / 1000 / hosts,
     )

@@ -261,36 +261,6 @@ def test_what_takes_little_of_a_round_is_looked_at_longer(
     assert isinstance(last, Record)
 
 
-@pytest.mark.parametrize(("seconds", "state"), [(0.24, Wait), (0.25, Record)])
-def test_steps_that_take_little_of_a_look_are_not_all_of_the_program(
-    seconds: float, state: type
-) -> None:
-    """A look of a second; after two more it is what there is."""
-    look = window(10.0)
-    assert look.pace is not None
-    little = replace(look, pace=replace(look.pace, seconds=seconds))
-    script: list[Seen] = [SETTLED, counted(), little]
-
-    assert isinstance(after(script), state)
-    if state is Wait:
-        assert isinstance(after(3 * script), Record)
-
-
-def test_looks_that_hold_little_leave_those_for_whole_rounds() -> None:
-    """Steps of 2 ms in rounds of 100, twice little of the look and twice more."""
-    part = window(2.0, 11)
-    assert part.pace is not None
-    parts = [replace(part, pace=replace(part.pace, seconds=0.5)) for _ in range(2)]
-    pace = replace(part.pace, median_ms=95.0, seconds=0.1)
-    little = [replace(part, pace=pace) for _ in range(2)]
-    script: list[Seen] = []
-    for look in (*little, *parts):
-        script += [SETTLED, counted(LOOP), look]
-
-    assert isinstance(after(script), Wait)
-    assert isinstance(after([*script, SETTLED, counted(LOOP), parts[0]]), Record)
-
-
 def test_what_was_asked_for_may_take_little_of_a_round() -> None:
     """`--step clip`, which takes 2 ms of a round of 100: one look, then the
     recording.

@@ -11,10 +11,7 @@ from tfadvisor.act.record.pace import Compiling, Pace, pace_of
 
 def steps(*compile_shares: float, source: str = "marker") -> SimpleNamespace:
     """One of 10 ms for each share of it that compiles."""
-    each = [
-        SimpleNamespace(breakdown={"compile": share}, duration_ms=10.0, host="a")
-        for share in compile_shares
-    ]
+    each = [SimpleNamespace(breakdown={"compile": share}) for share in compile_shares]
     return SimpleNamespace(
         about="",
         source=source,
@@ -25,34 +22,19 @@ def steps(*compile_shares: float, source: str = "marker") -> SimpleNamespace:
 
 
 def test_steps_that_repeat_and_do_not_compile_are_steady() -> None:
-    assert pace_of(steps(0.0, 0.04, 0.02)) == Pace(
-        3, 10.0, compiles=False, seconds=pytest.approx(0.03)
-    )
+    assert pace_of(steps(0.0, 0.04, 0.02)) == Pace(3, 10.0, compiles=False)
     assert Pace(3, 10.0, compiles=False).steady
     assert not Pace(2, 10.0, compiles=False).steady
     assert not Pace(3, 10.0, compiles=True).steady
     assert Pace(3, 10.0, compiles=True).repeats
 
 
-def test_steps_of_hosts_beside_each_other_take_the_time_of_one() -> None:
-    """3 of 10 ms on each of two."""
-    both = steps(*[0.0] * 6)
-    for step in both.each[3:]:
-        step.host = "b"
-
-    pace = pace_of(both)
-
-    assert pace is not None
-    assert pace.seconds == pytest.approx(0.03)
-
-
 def test_steps_that_compile_by_the_trace_or_by_what_the_process_told() -> None:
     """6% in the mean of the trace; 6% of the window in the process."""
-    by_trace = pace_of(steps(0.18, 0.0, 0.0))
-    by_process = pace_of(steps(0.0, 0.0, 0.0), Compiling(0.06, 3))
-
-    assert by_trace == Pace(3, 10.0, compiles=True, seconds=pytest.approx(0.03))
-    assert by_process == by_trace
+    assert pace_of(steps(0.18, 0.0, 0.0)) == Pace(3, 10.0, compiles=True)
+    assert pace_of(steps(0.0, 0.0, 0.0), Compiling(0.06, 3)) == Pace(
+        3, 10.0, compiles=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,9 +59,9 @@ def test_steps_that_compile_by_the_trace_alone_may_be_parts_of_one_tracing(
 
 
 def test_steps_that_do_not_compile_need_nobody_who_tells() -> None:
-    pace = pace_of(steps(0.0, 0.0, 0.0), Compiling(0.0, 0))
-
-    assert pace == Pace(3, 10.0, compiles=False, seconds=pytest.approx(0.03))
+    assert pace_of(steps(0.0, 0.0, 0.0), Compiling(0.0, 0)) == Pace(
+        3, 10.0, compiles=False
+    )
 
 
 @pytest.mark.parametrize(
