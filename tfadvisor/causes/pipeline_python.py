@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfadvisor.arrays import distinct
 from tfadvisor.causes.account import PipelinePython
 from tfadvisor.causes.own_lines import innermost_own, own_lines
-from tfadvisor.causes.sampled_stacks import NOBODY, Sampled, Stacks, sampled_of
+from tfadvisor.causes.sampled_stacks import NOBODY, Frame, Sampled, Stacks
 from tfadvisor.trace.samples import Samples
 
 if TYPE_CHECKING:
-    from tfadvisor.arrays import Int64Array
+    from numpy.typing import NDArray
+
+    from tfadvisor.arrays import BoolArray, Int64Array
 
 _RUNS = re.compile(
     r"tensorflow/python/ops/script_ops\.py|keras/.*/(?:py_dataset_adapter|data_utils)\.py"
@@ -24,7 +26,7 @@ _RUNS = re.compile(
 _ADAPTER = "py_dataset_adapter.py"
 _WAITS = frozenset("threading.py queue.py connection.py selectors.py pool.py".split())
 """Files in which a thread that has nothing to do waits."""
-_FRAMEWORKS = frozenset({"tensorflow", "keras", "tf_keras"})
+_FRAMEWORKS = ("tensorflow", "keras", "tf_keras")
 _INSTALLED = re.compile(r"(?:site|dist)-packages/([^/]+)/")
 _MOSTLY = 0.5
 _FEWEST = 20
@@ -36,84 +38,78 @@ def pipeline_python(
 ) -> PipelinePython | None:
     """since_us: the first step. None where no pipeline was seen to run Python."""
     whole = _of_other_threads(samples)
-    asks = np.array([_asks(stacks, row) for row in range(len(stacks.depth))], np.bool_)
+    asks = _asks(stacks)
     mine = whole.only((whole.at_us >= since_us) & asks[whole.stack])
     if mine.seen.sum() < _FEWEST:
         return None
     total = int(mine.us.sum())
-    innermost = innermost_own(stacks, mine)
-    is_own = innermost != NOBODY
+    lines = innermost_own(stacks, mine)
+    is_own = lines != NOBODY
+    packages = np.array([*map(_package, stacks.frames), ""])
+    package = packages[stacks.innermost[mine.stack]]
+    is_around = ~is_own & np.isin(package, _FRAMEWORKS)
     return PipelinePython(
         seconds=total / 1e6,
         lines=own_lines(stacks, mine, total),
         own=float(mine.us[is_own].sum() / total),
-        around=_around(stacks, mine.only(~is_own)) / total,
-        library=_library(stacks, mine, innermost),
+        around=float(mine.us[is_around].sum() / total),
+        library=_library(mine.us[is_own], lines[is_own], package[is_own]),
         adapter=_adapter(stacks, mine),
     )
 
 
 def _of_other_threads(samples: Samples) -> Sampled:
-    """One after the other; what is missing between two samples of a thread is none."""
-    threads = range(1, max(len(samples.threads), 2))
-    parts = [sampled_of(samples, thread) for thread in threads]
-    seen = np.concatenate([part.seen for part in parts])
+    """What is missing between two samples of a thread is none."""
+    rows = [row for row in samples.samples if row[1] != 0]
+    at, _, stack, seen = np.array(rows, np.int64).reshape(-1, 4).T
     return Sampled(
-        number=np.concatenate([part.number for part in parts]),
-        at_us=np.concatenate([part.at_us for part in parts]),
+        number=np.arange(len(at), dtype=np.int64),
+        at_us=at,
         us=seen * max(samples.every_ns // 1000, 1),
         seen=seen,
-        stack=np.concatenate([part.stack for part in parts]),
-        is_pause=np.concatenate([part.is_pause for part in parts]),
+        stack=stack,
+        is_pause=np.zeros(len(at), np.bool_),
     )
 
 
-def _asks(stacks: Stacks, row: int) -> bool:
-    """Whether a pipeline runs Python in a stack, and does not wait in it."""
-    calls = [stacks.frames[number] for number in _calls(stacks, row)]
-    if not calls or PurePath(calls[-1].file).name in _WAITS:
-        return False
-    return any(_RUNS.search(call.file.replace("\\", "/")) for call in calls)
+def _asks(stacks: Stacks) -> BoolArray:
+    """Of each stack whether a pipeline runs Python in it, and does not wait."""
+    runs = stacks.of_frames(
+        _RUNS.search(_path(call)) is not None for call in stacks.frames
+    )
+    waits = stacks.of_frames(
+        PurePath(call.file).name in _WAITS for call in stacks.frames
+    )
+    is_run = (runs[stacks.frame] > 0).any(axis=1)
+    return np.asarray(is_run & ~(waits[stacks.innermost] > 0))
 
 
-def _calls(stacks: Stacks, row: int) -> list[int]:
-    return [int(number) for number in stacks.frame[row, : stacks.depth[row]]]
+def _path(call: Frame) -> str:
+    return call.file.replace("\\", "/")
 
 
-def _around(stacks: Stacks, sampled: Sampled) -> float:
-    """us in which the innermost frame is the framework's."""
-    packages = [_package(stacks, stack) for stack in range(len(stacks.depth))]
-    is_framework = np.array([package in _FRAMEWORKS for package in packages], np.bool_)
-    return float(sampled.us[is_framework[sampled.stack]].sum())
-
-
-def _package(stacks: Stacks, row: int) -> str:
-    """The installed one of a stack's innermost frame, "" for none."""
-    calls = _calls(stacks, row)
-    if not calls:
-        return ""
-    found = _INSTALLED.search(stacks.frames[calls[-1]].file.replace("\\", "/"))
+def _package(call: Frame) -> str:
+    """The installed one that a function is of, "" for none."""
+    found = _INSTALLED.search(_path(call))
     return found[1] if found else ""
 
 
-def _library(stacks: Stacks, sampled: Sampled, innermost: Int64Array) -> str:
+def _library(us: Int64Array, lines: Int64Array, package: NDArray[np.str_]) -> str:
     """In which the innermost frames of the first line lie for the most part."""
-    own = innermost != NOBODY
-    if not own.any():
+    if not len(lines):
         return ""
-    us = np.bincount(innermost[own], weights=sampled.us[own])
-    first = sampled.only(innermost == us.argmax())
-    time: Counter[str] = Counter()
-    for stack, part in zip(first.stack.tolist(), first.us.tolist(), strict=True):
-        time[_package(stacks, stack)] += part
-    name, most = time.most_common(1)[0]
-    return name if most >= _MOSTLY * sum(time.values()) else ""
+    first = lines == np.bincount(lines, weights=us).argmax()
+    names, which = np.unique(package[first], return_inverse=True)
+    time = np.bincount(which, weights=us[first])
+    best = int(time.argmax())
+    return str(names[best]) if time[best] >= _MOSTLY * time.sum() else ""
 
 
 def _adapter(stacks: Stacks, sampled: Sampled) -> str:
-    for stack in dict.fromkeys(sampled.stack.tolist()):
-        for number in _calls(stacks, stack):
-            frame = stacks.frames[number]
-            if PurePath(frame.file).name == _ADAPTER:
-                return f"{_ADAPTER} {frame.function}"
+    """The first function of it that is met."""
+    seen = stacks.frame[sampled.stack]
+    for key in distinct(seen[seen != NOBODY]).tolist():
+        call = stacks.frames[key]
+        if PurePath(call.file).name == _ADAPTER:
+            return f"{_ADAPTER} {call.function}"
     return ""
