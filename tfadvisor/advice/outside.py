@@ -13,6 +13,7 @@ from tfadvisor.causes import (
     FIRST_BATCH,
     FREEING,
     LONG_PAUSES,
+    PREDICTS,
     WAITING,
     RunAccount,
     RunPart,
@@ -30,8 +31,6 @@ _MUCH, _MOSTLY = 0.3, 0.5
 
 
 _IN_NO_STEP = "It is in no ordinary step: no share of the step counts it."
-PREDICTS = "prediction"
-"""As of a part."""
 
 
 class Outside(msgspec.Struct, frozen=True):

@@ -9,6 +9,8 @@ STEPS = "steps"
 FIRST_BATCH = "first batch of each epoch"
 FIRST_STEP = "first step of each epoch"
 FREEING = "freeing an iterator of tf.data"
+PREDICTS = "prediction"
+"""The kind of a part that is Keras' predict."""
 WAITING = "waiting for the devices"
 """Perhaps for steps that the host is ahead of."""
 BUILDING = "building an input pipeline"
@@ -139,8 +141,6 @@ class RunAccount(msgspec.Struct, frozen=True):
     """The program's function below the loop in which nearly all of these ops run, with
     its line that takes most; None where there is none.
     """
-    compiles_at: tuple[RunShare, ...] = ()
-    """The program's innermost lines that compile, most time first."""
     pipeline: PipelinePython | None = None
     """What an input pipeline runs in Python on other threads; None for nothing."""
 

@@ -39,6 +39,7 @@ from tfadvisor.causes.loop_levels import (
 )
 from tfadvisor.causes.own_lines import (
     innermost_own,
+    outermost_own,
     own_function,
     own_lines,
     place_of_frame,
@@ -159,7 +160,6 @@ def account_of(
     steps, apart = time.in_the_level()
     parts = tuple(_filled(part, fill) for part in time.parts(steps, apart))
     ops = steps.only(stacks.op_by_op[steps.stack])
-    compiling = runs.only(stacks.does(Work.COMPILE)[runs.stack])
     return RunAccount(
         seconds=time.total / 1e6,
         since="first sample" if began_us is None else "first step",
@@ -171,7 +171,6 @@ def account_of(
         step_ms=samples.round_ms or None,
         ops_at=own_lines(stacks, ops, int(steps.us.sum())),
         ops_in=own_function(stacks, ops, level.depth),
-        compiles_at=own_lines(stacks, compiling, time.total),
         pipeline=pipeline_python(stacks, samples, first_us),
     )
 
@@ -538,22 +537,12 @@ class _RunTime(msgspec.Struct, frozen=True):
         """The program's own function that most of the time is in, the outermost below
         a depth; None where most is in none.
         """
-        callee = self._callees(sampled, depth)
+        callee = outermost_own(self.stacks, sampled, depth)
         own = callee != NOBODY
         if not own.any() or sampled.us[own].sum() < _MOSTLY * sampled.us.sum():
             return None
         us = np.bincount(callee[own], weights=sampled.us[own])
         return self.stacks.frames[int(us.argmax())]
-
-    def _callees(self, sampled: Sampled, depth: int) -> Int64Array:
-        """Of each run the outermost of the program's own functions below a depth: the
-        number of its frame, NOBODY for none.
-        """
-        own = self.stacks.is_own
-        below = self.stacks.frame[sampled.stack][:, depth + 1 :]
-        first = own[below].argmax(axis=1)
-        found = below[np.arange(len(below)), first]
-        return np.where(own[found], found, NOBODY)
 
     def epoch_words(self, sampled: Sampled, depth: int) -> str | None:
         """Where in an epoch the program is in these turns, which ask for batches: at
@@ -616,9 +605,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         """By what a library does there, else by the program's own innermost line."""
         works = self.works(sampled, depth) if by_work else np.full(len(sampled), -1)
         works = self._further(works, sampled)
-        own = self.stacks.is_own
-        inward = self.stacks.frame[sampled.stack][:, ::-1]
-        lines = inward[np.arange(len(inward)), own[inward].argmax(axis=1)]
+        lines = innermost_own(self.stacks, sampled)
         keys = np.where(works >= 0, -2 - works, lines)
         found = []
         for key in distinct(keys).tolist():

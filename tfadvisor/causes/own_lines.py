@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ from tfadvisor.arrays import distinct
 from tfadvisor.causes.account import RunPlace, RunShare
 from tfadvisor.causes.loop_levels import file_name
 from tfadvisor.causes.sampled_stacks import NOBODY, Frame, Sampled, Stacks
+from tfadvisor.tallies import added_up
 
 if TYPE_CHECKING:
     from tfadvisor.arrays import Int64Array
@@ -30,6 +32,13 @@ def innermost_own(stacks: Stacks, sampled: Sampled, depth: int = -1) -> Int64Arr
     """
     inward = stacks.frame[sampled.stack, depth + 1 :][:, ::-1]
     found = inward[np.arange(len(inward)), stacks.is_own[inward].argmax(axis=1)]
+    return np.where(stacks.is_own[found], found, NOBODY)
+
+
+def outermost_own(stacks: Stacks, sampled: Sampled, depth: int) -> Int64Array:
+    """As innermost_own, the outermost."""
+    below = stacks.frame[sampled.stack, depth + 1 :]
+    found = below[np.arange(len(below)), stacks.is_own[below].argmax(axis=1)]
     return np.where(stacks.is_own[found], found, NOBODY)
 
 
@@ -54,17 +63,13 @@ def own_function(stacks: Stacks, sampled: Sampled, depth: int) -> RunPlace | Non
     """The program's outermost function below a depth in which nearly all of these runs
     are, with its line that takes most; None where none is.
     """
-    below = stacks.frame[sampled.stack, depth + 1 :]
-    rows = np.arange(len(below))
-    first = stacks.is_own[below].argmax(axis=1)
-    frame = below[rows, first]
-    own = stacks.is_own[frame]
-    if not own.any():
+    calls = outermost_own(stacks, sampled, depth)
+    own = calls != NOBODY
+    us = np.bincount(calls[own], weights=sampled.us[own])
+    lines = [(stacks.frames[key], time) for key, time in enumerate(us.tolist()) if time]
+    time = added_up(((call.file, call.function), us) for call, us in lines)
+    most = max(time, key=lambda function: time[function], default=None)
+    if most is None or time[most] < _NEARLY_ALL * sampled.us.sum():
         return None
-    function = stacks.function[sampled.stack, depth + 1 + first]
-    us = np.bincount(function[own], weights=sampled.us[own])
-    if us.max() < _NEARLY_ALL * sampled.us.sum():
-        return None
-    mine = own & (function == us.argmax())
-    by_line = np.bincount(frame[mine], weights=sampled.us[mine])
-    return place_of_frame(stacks.frames[int(by_line.argmax())])
+    of_it = [line for line in lines if (line[0].file, line[0].function) == most]
+    return place_of_frame(max(of_it, key=itemgetter(1))[0])

@@ -4,15 +4,16 @@ one by one in the steps, and what is compiled again and again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tfadvisor.causes import PREDICTS
 from tfadvisor.metrics.between_dispatches import (
     recompiled_cause,
     recompiled_function,
 )
 from tfadvisor.metrics.capture import framework
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact
+from tfadvisor.tallies import added_up
 from tfadvisor.timeline.attribution import largest_places
 from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.vocabulary import TimeClass
@@ -20,8 +21,7 @@ from tfadvisor.vocabulary import TimeClass
 if TYPE_CHECKING:
     from tfadvisor.causes import HostWork, ProgramSource, RunPlace, Signature
 
-PREDICTION = "prediction"
-"""As of a part of the run."""
+_MOSTLY = 0.5
 KERAS_STEPS = frozenset(
     "one_step_on_data one_step_on_iterator multi_step_on_iterator "
     "one_step_on_data_distributed train_function predict_function test_function".split()
@@ -66,13 +66,9 @@ def _eager(question: Question) -> Signature:
     place = None if account is None else account.ops_in
     if place is None:
         raise MetricAbsent("no function below the loop holds nearly all of these ops")
-    return _function_at(question, place.file, place.line)
-
-
-def _function_at(question: Question, file: str, line: int) -> Signature:
-    found = _source(question).function_at(file, line)
-    if found is None:
-        raise MetricAbsent(f"the program's source shows no function at {file}:{line}")
+    found = _source(question).function_at(place.file, place.line)
+    if found is None or found.name != place.function:
+        raise MetricAbsent(f"the program's source shows it nowhere: {_words(place)}")
     return found
 
 
@@ -128,7 +124,7 @@ def predict_place(question: Question) -> str:
     account = question.settings.account
     statements = () if account is None else account.parts[0].statements
     for share in statements:
-        if share.kind == PREDICTION and share.places:
+        if share.kind == PREDICTS and share.places:
             return _words(share.places[0])
     raise MetricAbsent("no samples show the steps of the program in Keras' predict")
 
@@ -136,15 +132,20 @@ def predict_place(question: Question) -> str:
 # What is compiled again.
 
 
-def _compile_lines(question: Question) -> Iterator[tuple[str, int]]:
-    """(file, line) that compiles most in the steps, by the trace."""
-    places: dict[tuple[str, int], int] = {}
-    for host in question.run.hosts:
-        for part in host.evidence.spent:
-            if part.kind is TimeClass.COMPILE and part.file:
-                key = part.file, part.line
-                places[key] = places.get(key, 0) + part.ps
-    yield from sorted(places, key=lambda place: -places[place])[:1]
+def _compile_line(question: Question) -> tuple[str, int]:
+    """(file, line) on which most of what the steps compile is compiled, by the trace,
+    as far as it has lines. Raises MetricAbsent.
+    """
+    time = added_up(
+        ((part.file, part.line), part.ps)
+        for host in question.run.hosts
+        for part in host.evidence.spent
+        if part.kind is TimeClass.COMPILE and part.file
+    )
+    most = max(time, key=lambda place: time[place], default=None)
+    if most is None or time[most] < _MOSTLY * sum(time.values()):
+        raise MetricAbsent("no line compiles most of what the steps compile")
+    return most
 
 
 @fact
@@ -187,7 +188,7 @@ def compiled_by(question: Question) -> str:
 _COMPILERS = {"jax": "jax.jit", "tensorflow": "tf.function"}
 _SHOWN_BY_FRAMES = {
     "function": "jax.jit is called in the steps",
-    "cache": "jax.clear_caches(), which forgets all programs, is called in the steps",
+    "cache": "jax.clear_caches() forgets all programs in the steps (take it out)",
 }
 
 
@@ -226,9 +227,8 @@ def _compilable(
 
 def _compiling(question: Question) -> tuple[str, int, Signature]:
     """(file, line that compiles, the program's function around it)."""
-    source = _source(question)
-    for file, line in _compile_lines(question):
-        found = source.function_at(file, line)
-        if found is not None and not found.decorators:
-            return file, line, found
-    raise MetricAbsent("no function of the program's source is known to call it")
+    file, line = _compile_line(question)
+    found = _source(question).function_at(file, line)
+    if found is None or found.decorators:
+        raise MetricAbsent("no plain function of the program's source calls it")
+    return file, line, found
