@@ -68,7 +68,9 @@ def pipeline_threads(question: Question) -> str:
         return "."
     around = found.around
     if around >= max((share.fraction for share in found.lines), default=0.0):
-        what = f"{percent(around)} of it is TensorFlow's own work around each element"
+        what = (
+            f"{percent(around)} of it is the framework's own work around each element"
+        )
     else:
         if not found.lines:
             return "."

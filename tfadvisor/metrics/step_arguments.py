@@ -60,10 +60,10 @@ def share_of_arguments(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def argument_python_fraction(question: Question) -> float:
-    """Share of step time in which no device works while Python of the loop makes an
-    argument of the step, of nothing that a step gives: what samples of the whole run
+    """For how much of step time at most no device works while Python of the loop makes
+    an argument of the step, of nothing that a step gives: what samples of the whole run
     find on such lines of the program, and no more than the trace has of Python while no
-    device works.
+    device works. Nobody knows how far both are at the same time.
     """
     of_run = sum(fraction for _, fraction in _making(question))
     in_batches = spent(counted_hosts(question.run), HostCost.BATCH_PYTHON)

@@ -45,7 +45,7 @@ def test_the_frameworks_work_around_each_element_is_told_apart() -> None:
     assert metrics.fact("pipeline_place") is None
     assert metrics.fact("pipeline_library") is None
     assert metrics.fact("pipeline_threads") == (
-        ". By samples of its Python, 80% of it is TensorFlow's own work around each "
+        ". By samples of its Python, 80% of it is the framework's own work around each "
         "element."
     )
 

@@ -387,7 +387,6 @@ export interface RunAccount {
   step_ms: number | null;
   ops_at: RunShare[];
   ops_in: RunPlace | null;
-  compiles_at: RunShare[];
   pipeline: PipelinePython | null;
 }
 
