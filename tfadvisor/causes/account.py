@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from tfadvisor.timeline.names.frames import place_in_words
+
 STEPS = "steps"
 """The part of an account that is the training steps."""
 FIRST_BATCH = "first batch of each epoch"
@@ -28,6 +30,11 @@ class RunPlace(msgspec.Struct, frozen=True):
     """That holds the statement; "" outside of all functions."""
     text: str = ""
     """The line itself; "" where the program's source is not known."""
+
+    @property
+    def words(self) -> str:
+        """`load_batch (train.py:42)`."""
+        return place_in_words(self.file, self.line, self.function)
 
 
 class RunShare(msgspec.Struct, frozen=True):

@@ -10,41 +10,28 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tfadvisor.causes.witness import last_name
+from tfadvisor.causes.called import (
+    CHANGING,
+    COMPUTING,
+    DRAWING,
+    GRADIENTS,
+    NOT_TRACED,
+    ON_CONSTANTS,
+    ON_HOST,
+    TRACED,
+    TRACED_METHODS,
+    Called,
+    Function,
+    arguments_in,
+    called_names,
+    dotted,
+    functions_in,
+    stored_in,
+)
 
 if TYPE_CHECKING:
     from tfadvisor.causes.source_files import ParsedFile, SourceFiles
 
-_TRACED = frozenset(
-    "chex dataclasses distrax einops equinox flax functools haiku itertools jax keras "
-    "math operator optax tensorflow tensorflow_probability tf_keras typing".split()
-)
-"""Modules of which a compiler may run each call while it traces."""
-_NOT_TRACED = frozenset("data device_get io optimizers summary Variable".split())
-"""Parts of these modules that do more than compute, or only once."""
-_ON_HOST = frozenset({"numpy", "random"})
-_DRAWS = ("numpy.random.", "random.")
-"""Modules that draw numbers on the host, which a compiler would draw once."""
-_ON_CONSTANTS = frozenset(
-    "bool_ ceil float16 float32 float64 floor inf int32 int64 log pi prod sqrt".split()
-)
-"""Of NumPy, what programs apply to sizes and constants."""
-_GRADIENTS = frozenset("grad value_and_grad GradientTape gradient".split())
-"""Of a function that trains: it calls the model that it is given."""
-_CHANGING = frozenset("append extend set update".split())
-"""Methods that change what they belong to, but of what JAX's `at` gives."""
-_BUILTINS = frozenset(
-    "abs all any callable dict divmod enumerate filter getattr hasattr isinstance len "
-    "list map max min pow range reversed round set slice sorted sum super tuple type "
-    "zip".split()
-)
-_METHODS = frozenset(
-    "all any append apply apply_gradients argmax argmin astype batch_jacobian clip "
-    "cumsum dot extend flatten get gradient items jacobian keys max mean min multiply "
-    "prod ravel replace reshape round set squeeze std sum swapaxes take transpose "
-    "update values var watch".split()
-)
-"""Of arrays, trees, tapes and optimizers."""
 _DEEPEST = 6
 """Calls of the program's functions, one inside of another."""
 
@@ -59,10 +46,13 @@ class HostWork(msgspec.Struct, frozen=True):
 
 
 NONE = HostWork("")
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def host_work(files: SourceFiles, file: str, function: _Function) -> HostWork:
+def host_work(
+    files: SourceFiles,
+    file: str,
+    function: Function,
+) -> HostWork:
     """Of a function of a file, with those of the program that it calls: what makes
     arrays first. What nobody knows counts as work of the host.
     """
@@ -84,7 +74,10 @@ class _Reader:
         self._seen: set[tuple[str, int]] = set()
 
     def of(
-        self, parsed: ParsedFile, function: _Function, depth: int = 0
+        self,
+        parsed: ParsedFile,
+        function: Function,
+        depth: int = 0,
     ) -> Iterator[HostWork]:
         """All that one finds in a function, and in what it calls."""
         key = parsed.file, function.lineno
@@ -98,40 +91,40 @@ class _Reader:
             else:
                 yield from _of_statement(scope, node)
 
-    def _of_call(self, scope: _Scope, call: ast.Call, depth: int) -> Iterator[HostWork]:
-        root, *attributes = _dotted(call.func)
-        module = scope.modules.get(root, "")
-        package = module.partition(".")[0]
-        name = ".".join([root, *attributes])
-        if package in _TRACED:
-            if _NOT_TRACED & {*attributes, *module.split(".")}:
-                yield HostWork(name)
-        elif package in _ON_HOST:
-            yield from _of_host_package(scope, name, ".".join([module, *attributes]))
-        elif attributes and not module:
-            if not scope.may_call(root, attributes):
-                yield HostWork(name)
-        elif root not in _BUILTINS and not scope.makes(root):
-            yield from self._of_named(scope.parsed, root, attributes, module, depth)
+    def _of_call(
+        self,
+        scope: _Scope,
+        call: ast.Call,
+        depth: int,
+    ) -> Iterator[HostWork]:
+        called = scope.parsed.names.called(call)
+        root = called.names[0]
+        if called.package in TRACED:
+            if NOT_TRACED & {*called.path.split(".")}:
+                yield HostWork(called.words)
+        elif called.package in ON_HOST:
+            yield from _of_host_package(scope, called)
+        elif called.is_method:
+            if not scope.may_call(called):
+                yield HostWork(called.words)
+        elif root and root not in COMPUTING and not scope.makes(root):
+            yield from self._of_named(scope.parsed, called, depth)
 
     def _of_named(
         self,
         parsed: ParsedFile,
-        root: str,
-        attributes: list[str],
-        module: str,
+        called: Called,
         depth: int,
     ) -> Iterator[HostWork]:
         """A function of this file, or of another one of the program."""
-        name = attributes[-1] if attributes else root
         where: ParsedFile | None = parsed
-        if module:
-            own = module if attributes else module.rpartition(".")[0]
-            name = name if attributes else module.rpartition(".")[2]
-            where = self._files.read(f"{own.rpartition('.')[2]}.py")
-        found = _defined(where, name)
+        module, _, name = called.path.rpartition(".")
+        if called.path:
+            where = self._files.read(f"{module.rpartition('.')[2]}.py")
+        known = {} if where is None else where.names.functions
+        found = known.get(name or called.words)
         if where is None or found is None or depth >= _DEEPEST:
-            yield HostWork(".".join([root, *attributes]))
+            yield HostWork(called.words)
             return
         yield from self.of(where, found, depth + 1)
 
@@ -140,8 +133,6 @@ class _Scope(msgspec.Struct, frozen=True):
     """What a function's names stand for."""
 
     parsed: ParsedFile
-    modules: dict[str, str]
-    """As _imported."""
     arguments: frozenset[str]
     assigned: frozenset[str]
     """Variables that it makes itself, and functions inside of it."""
@@ -149,27 +140,18 @@ class _Scope(msgspec.Struct, frozen=True):
     """Whether it computes a gradient."""
 
     @classmethod
-    def of(cls, parsed: ParsedFile, function: _Function) -> _Scope:
+    def of(
+        cls,
+        parsed: ParsedFile,
+        function: Function,
+    ) -> _Scope:
         """Of a function of a file."""
-        nodes = [*ast.walk(function)]
-        stored = {
-            node.id
-            for node in nodes
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        }
-        inner = {
-            node.name
-            for node in nodes
-            if isinstance(node, ast.FunctionDef) and node is not function
-        }
-        arguments = frozenset(node.arg for node in nodes if isinstance(node, ast.arg))
-        called = {last_name(node) for node in nodes if isinstance(node, ast.Call)}
+        inner = {inner.name for inner in functions_in(function)} - {function.name}
         return cls(
             parsed,
-            _imported(parsed.tree),
-            arguments,
-            frozenset(stored | inner),
-            bool(called & _GRADIENTS),
+            frozenset(arguments_in(function)),
+            frozenset(stored_in(function) | inner),
+            not called_names(function).isdisjoint(GRADIENTS),
         )
 
     def makes(self, name: str) -> bool:
@@ -178,23 +160,29 @@ class _Scope(msgspec.Struct, frozen=True):
         """
         return name in self.assigned or (self.trains and name in self.arguments)
 
-    def may_call(self, root: str, attributes: list[str]) -> bool:
+    def may_call(self, called: Called) -> bool:
         """Whether a method computes, and changes nothing from outside."""
-        if attributes[-1] not in _METHODS:
+        root, *attributes = called.names
+        if attributes[-1] not in TRACED_METHODS:
             return False
         is_own = root in self.assigned or "at" in attributes or not root
-        return is_own or attributes[-1] not in _CHANGING or self.trains
+        return is_own or attributes[-1] not in CHANGING or self.trains
 
 
-def _of_host_package(scope: _Scope, name: str, whole: str) -> Iterator[HostWork]:
-    """whole: with its module, as `numpy.random.normal`."""
-    if whole.startswith(_DRAWS):
-        yield HostWork(name, on_arrays=not scope.trains)
-    elif whole.rpartition(".")[2] not in _ON_CONSTANTS:
-        yield HostWork(name)
+def _of_host_package(
+    scope: _Scope,
+    called: Called,
+) -> Iterator[HostWork]:
+    if called.path.startswith(DRAWING):
+        yield HostWork(called.words, on_arrays=not scope.trains)
+    elif called.path.rpartition(".")[2] not in ON_CONSTANTS:
+        yield HostWork(called.words)
 
 
-def _of_statement(scope: _Scope, node: ast.AST) -> Iterator[HostWork]:
+def _of_statement(
+    scope: _Scope,
+    node: ast.AST,
+) -> Iterator[HostWork]:
     if isinstance(node, ast.Yield | ast.YieldFrom):
         yield HostWork("yield", on_arrays=not scope.trains)
     elif isinstance(node, ast.Global | ast.Nonlocal | ast.Await):
@@ -204,13 +192,16 @@ def _of_statement(scope: _Scope, node: ast.AST) -> Iterator[HostWork]:
             yield HostWork("while" if isinstance(node, ast.While) else "if")
     elif isinstance(node, ast.Attribute | ast.Subscript):
         is_written = isinstance(node.ctx, ast.Store | ast.Del)
-        root, *names = _dotted(node)
+        root, *names = dotted(node)
         is_local = root in scope.assigned - scope.arguments
         if is_written and (isinstance(node, ast.Attribute) or not is_local):
             yield HostWork(".".join([root, *names]))
 
 
-def _asks_for_values(scope: _Scope, test: ast.expr) -> bool:
+def _asks_for_values(
+    scope: _Scope,
+    test: ast.expr,
+) -> bool:
     """Whether a condition computes on what it is given, which has no value yet."""
     computes = any(
         isinstance(node, ast.Compare | ast.Call) and not _is_of_none(node)
@@ -226,37 +217,3 @@ def _is_of_none(node: ast.AST) -> bool:
         isinstance(other, ast.Constant) and isinstance(other.value, str | None)
         for other in node.comparators
     )
-
-
-def _dotted(node: ast.expr) -> list[str]:
-    """`jax.random.split` -> its names; "" first where a call gives what they are of."""
-    names: list[str] = []
-    while isinstance(node, ast.Attribute | ast.Subscript):
-        if isinstance(node, ast.Attribute):
-            names.append(node.attr)
-        node = node.value
-    root = node.id if isinstance(node, ast.Name) else ""
-    return [root, *names[::-1]]
-
-
-def _imported(tree: ast.Module) -> dict[str, str]:
-    """Modules, and names out of modules, by what the file calls them."""
-    found: dict[str, str] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                name = alias.asname or alias.name.partition(".")[0]
-                found[name] = alias.name if alias.asname else name
-        elif isinstance(node, ast.ImportFrom):
-            source = "." * node.level + (node.module or "")
-            for alias in node.names:
-                found[alias.asname or alias.name] = f"{source}.{alias.name}"
-    return found
-
-
-def _defined(parsed: ParsedFile | None, name: str) -> _Function | None:
-    nodes = ast.walk(parsed.tree) if parsed is not None else ()
-    for node in nodes:
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            return node
-    return None

@@ -12,22 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfadvisor.causes.loop_data import (
-    names_in,
-    read_by,
-    spread,
-    value_of,
-    writings_in,
-    written_by,
-)
-from tfadvisor.causes.witness import (
-    covers,
-    functions_around,
-    functions_in,
-    last_name,
-    made_by_calls,
-)
-from tfadvisor.timeline.names.stack_frames import FRAMEWORKS
+from tfadvisor.causes.called import ON_DEVICES, called_names, functions_in, last_name
+from tfadvisor.causes.loop_data import bindings_in, names_in, spread
+from tfadvisor.causes.source_files import ParsedFile
+from tfadvisor.causes.witness import covers, functions_around, made_by_calls
 
 _COMPILERS = frozenset("jit pjit pmap function filter_jit filter_pmap".split())
 """Functions and decorators of JAX, TensorFlow, Flax and Equinox."""
@@ -60,7 +48,9 @@ def compiled_names(trees: Sequence[ast.Module]) -> frozenset[str]:
 
 
 def _is_compiled(
-    found: _Definition, makers: frozenset[str], known: frozenset[str]
+    found: _Definition,
+    makers: frozenset[str],
+    known: frozenset[str],
 ) -> bool:
     return bool(found.made_by & makers or found.called & known)
 
@@ -68,7 +58,7 @@ def _is_compiled(
 def _definitions(tree: ast.Module) -> Iterator[_Definition]:
     for function in functions_in(tree):
         by = set[str]().union(*map(_words, function.decorator_list))
-        yield _Definition(function.name, by, _words(function), _called(function))
+        yield _Definition(function.name, by, _words(function), called_names(function))
     for name, call in made_by_calls(tree):
         yield _Definition(name, _words(call.func), set(), set())
 
@@ -80,24 +70,18 @@ def _words(node: ast.AST) -> set[str]:
     return names | {inner.attr for inner in inside if isinstance(inner, ast.Attribute)}
 
 
-def _called(node: ast.AST) -> set[str]:
-    calls = (inner for inner in ast.walk(node) if isinstance(inner, ast.Call))
-    return {last_name(call) for call in calls}
-
-
 class HostCalls:
     """Which lines of a file run on the host."""
 
-    def __init__(self, tree: ast.Module, compiled: frozenset[str]) -> None:
+    def __init__(
+        self,
+        parsed: ParsedFile,
+        compiled: frozenset[str],
+    ) -> None:
         """compiled: as compiled_names."""
-        self._tree, self._compiled = tree, compiled
-        self._package = _packages(tree)
+        self._tree, self._names = parsed.tree, parsed.names
+        self._compiled = compiled
         self._found: dict[int, set[str]] = {}
-        self._own = {
-            node.name
-            for node in ast.walk(tree)
-            if isinstance(node, ast.FunctionDef | ast.ClassDef)
-        }
 
     def are_all_on(self, line: int) -> bool:
         """Whether each call of a line is known to run there, on nothing that another
@@ -116,18 +100,17 @@ class HostCalls:
     def _given(self, function: ast.AST) -> set[str]:
         """Names in a function of what other calls give, and of what is made of it."""
         if id(function) not in self._found:
-            writings = list(writings_in(function))
-            ties = [(read_by(writing), written_by(writing)) for writing in writings]
-            known = set[str]()
-            for writing, (_, written) in zip(writings, ties, strict=True):
-                if not all(map(self._is_known, ast.walk(value_of(writing)))):
-                    known |= written
+            ties, known = [], set[str]()
+            for binding in bindings_in(function):
+                ties.append((binding.reads, binding.written))
+                if not all(map(self._is_known, ast.walk(binding.value))):
+                    known |= binding.written
             self._found[id(function)] = spread(ties, known)
         return self._found[id(function)]
 
     def may_dispatch(self, call: ast.Call) -> bool:
         """Whether it is not known to run on the host, or runs the program's own."""
-        return not self._is_known(call) or last_name(call) in self._own
+        return not self._is_known(call) or last_name(call) in self._names.defined
 
     def _is_known(self, node: ast.AST) -> bool:
         """Whether it is no call, or one that is known to run on the host."""
@@ -136,36 +119,12 @@ class HostCalls:
         name = last_name(node)
         if not name or name in self._compiled:
             return False
-        package = self._package.get(_root(node.func))
-        if package is not None:
-            return package not in FRAMEWORKS
-        if isinstance(node.func, ast.Name):
-            return name in self._own or hasattr(builtins, name)
-        return name in _methods()
-
-
-def _packages(tree: ast.Module) -> dict[str, str]:
-    """By the name that a file gives it: the package of what it imports, "" for one
-    beside it.
-    """
-    found = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                package = alias.name.partition(".")[0]
-                found[alias.asname or package] = package
-        elif isinstance(node, ast.ImportFrom):
-            package = (node.module or "").partition(".")[0]
-            for alias in node.names:
-                found[alias.asname or alias.name] = "" if node.level else package
-    return found
-
-
-def _root(node: ast.expr) -> str:
-    """`np` of `np.random.rand`; "" for what begins with no name."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
+        called = self._names.called(node)
+        if called.path:
+            return called.package not in ON_DEVICES
+        if called.is_method:
+            return name in _methods()
+        return name in self._names.defined or hasattr(builtins, name)
 
 
 @cache

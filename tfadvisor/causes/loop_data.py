@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 import msgspec
 
-from tfadvisor.causes.witness import covers, functions_in, last_name, own_nodes
+from tfadvisor.causes.called import (
+    KEEPING,
+    READING,
+    SHOWING,
+    WAITING,
+    FileNames,
+    Function,
+    arguments_in,
+    called_names,
+    calls_in,
+    last_name,
+    owner_of,
+    stored_in,
+)
+from tfadvisor.causes.witness import covers, own_nodes
 
 ARGUMENT, RESULT, STEP = "argument", "result", "step"
 """How a call is tied to the step: it makes an argument of it, it reads its result and
 gives nothing that is read, or it is the step. That it does neither no source can show:
 it may change what the step reads elsewhere.
 """
-_SHOWING = frozenset(
-    "add_scalar debug format info log log_metrics report scalar set_description "
-    "set_postfix set_postfix_str warning write writerow".split()
-)
-"""Methods that show or log what they are given."""
 Loop = ast.For | ast.While
-_Writing = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.For
 _UNKNOWN = "self."
 """Stands for the attributes of a method that is defined elsewhere."""
 Name = str
@@ -34,9 +43,13 @@ def loops(tree: ast.Module) -> Iterator[Loop]:
     yield from sorted(found, key=lambda loop: -loop.lineno)
 
 
-def tie_in(loop: Loop, function: str, steps: frozenset[str]) -> tuple[str, int] | None:
+def tie_in(
+    loop: Loop,
+    function: str,
+    steps: frozenset[str],
+) -> tuple[str, int] | None:
     """(tie, line of the call) of a function that the loop calls beside a step."""
-    asked = calls_of(loop, frozenset({function}))
+    asked = calls_of(loop, {function})
     if not asked:
         return None
     line = asked[0].lineno
@@ -55,14 +68,22 @@ def tie_in(loop: Loop, function: str, steps: frozenset[str]) -> tuple[str, int] 
     return (RESULT, line) if own & results else None
 
 
-def _gives(loop: ast.AST, calls: list[ast.Call], steps: list[ast.Call]) -> bool:
+def _gives(
+    loop: ast.AST,
+    calls: list[ast.Call],
+    steps: list[ast.Call],
+) -> bool:
     """Whether a step is given what the calls give, or what is made of it."""
     return _are_inside(calls, steps) or bool(
         _made_by(loop, calls) & _names_in_arguments(steps)
     )
 
 
-def may_feed(loop: Loop, calls: list[ast.Call], steps: list[ast.Call]) -> bool:
+def may_feed(
+    loop: Loop,
+    calls: list[ast.Call],
+    steps: list[ast.Call],
+) -> bool:
     """Whether a step may get what the calls give: as an argument, or out of an object
     that is given it, as a buffer of samples is.
     """
@@ -74,7 +95,10 @@ def may_feed(loop: Loop, calls: list[ast.Call], steps: list[ast.Call]) -> bool:
     return _are_inside(calls, steps) or bool(_roots(made | kept) & _roots(needed))
 
 
-def feeds_itself(loop: Loop, calls: list[ast.Call]) -> bool:
+def feeds_itself(
+    loop: Loop,
+    calls: list[ast.Call],
+) -> bool:
     """Whether what the calls give goes into the next of them, as the state does of a
     second model that the loop trains.
     """
@@ -82,7 +106,11 @@ def feeds_itself(loop: Loop, calls: list[ast.Call]) -> bool:
     return bool(_roots(made) & _roots(_names_in_arguments(calls)))
 
 
-def _kept_in(loop: ast.AST, calls: list[ast.Call], made: set[Name]) -> set[Name]:
+def _kept_in(
+    loop: ast.AST,
+    calls: list[ast.Call],
+    made: set[Name],
+) -> set[Name]:
     """Objects of which a method is given what the calls give or one of these values,
     but for what shows it.
     """
@@ -92,12 +120,15 @@ def _kept_in(loop: ast.AST, calls: list[ast.Call], made: set[Name]) -> set[Name]
             continue
         values = _values(node)
         is_given = any(names_in(value) & made for value in values)
-        if (is_given or _hold(values, calls)) and node.func.attr not in _SHOWING:
+        if (is_given or _hold(values, calls)) and node.func.attr not in SHOWING:
             kept |= names_in(node.func.value)
     return kept
 
 
-def _needed(loop: Loop, steps: list[ast.Call]) -> set[Name]:
+def _needed(
+    loop: Loop,
+    steps: list[ast.Call],
+) -> set[Name]:
     """What the arguments of the steps are made of, and the object whose method a step
     is.
     """
@@ -105,16 +136,14 @@ def _needed(loop: Loop, steps: list[ast.Call]) -> set[Name]:
     for step in steps:
         if isinstance(step.func, ast.Attribute):
             needed |= names_in(step.func.value)
-    before: set[Name] = set()
-    while needed != before:
-        before = set(needed)
-        for node in writings_in(loop):
-            if written_by(node) & needed:
-                needed |= read_by(node)
-    return needed
+    back = [(written, read) for read, written in _ties_in(loop)]
+    return spread(back, needed)
 
 
-def _may_change(names: set[Name], stepping: list[ast.Call]) -> bool:
+def _may_change(
+    names: set[Name],
+    stepping: list[ast.Call],
+) -> bool:
     """Whether a call that is given these may change what the step is given: an array
     that it fills, an object whose attribute the step reads.
     """
@@ -122,18 +151,25 @@ def _may_change(names: set[Name], stepping: list[ast.Call]) -> bool:
     return bool(names & _roots(given))
 
 
-def _is_dropped(loop: ast.AST, calls: list[ast.Call]) -> bool:
+def _is_dropped(
+    loop: ast.AST,
+    calls: list[ast.Call],
+) -> bool:
     """Whether nothing reads what the calls give."""
     statements = [node.value for node in ast.walk(loop) if isinstance(node, ast.Expr)]
     return all(any(value is call for value in statements) for call in calls)
 
 
-def on_same(loop: ast.AST, step: ast.Call, again: ast.Call) -> bool:
+def on_same(
+    loop: ast.AST,
+    step: ast.Call,
+    again: ast.Call,
+) -> bool:
     """Whether a later call gets a value that the step got, and besides only what the
     step gives.
     """
     given = set(map(ast.dump, _values(step)))
-    results = _given_by(loop, step)
+    results = _written_by(_holding(loop, [step]))
     touched = _touched_between(loop, step, again)
     others = [value for value in _values(again) if not names_in(value) <= results]
     if step.lineno >= again.lineno or not others:
@@ -146,13 +182,11 @@ def on_same(loop: ast.AST, step: ast.Call, again: ast.Call) -> bool:
     )
 
 
-def _given_by(loop: ast.AST, call: ast.Call) -> set[Name]:
-    """Variables that hold what a call gives."""
-    holding = (node for node in writings_in(loop) if _is_within(call, value_of(node)))
-    return set().union(*map(written_by, holding))
-
-
-def _touched_between(loop: ast.AST, step: ast.Call, again: ast.Call) -> set[Name]:
+def _touched_between(
+    loop: ast.AST,
+    step: ast.Call,
+    again: ast.Call,
+) -> set[Name]:
     """Names of what is written or given to another call between two calls, so that it
     may be another value by then.
     """
@@ -162,21 +196,13 @@ def _touched_between(loop: ast.AST, step: ast.Call, again: ast.Call) -> set[Name
         for node in ast.walk(loop)
         if getattr(node, "lineno", 0) in lines and _may_write(node)
     )
-    others = (
-        node
-        for node in touching
-        if not (_is_within(step, node) or _is_within(again, node))
-    )
+    others = (node for node in touching if not _hold([node], [step, again]))
     return set().union(*map(names_in, others))
 
 
 def _is_lasting(value: ast.AST) -> bool:
     """Whether an expression calls nothing, so that it gives the same again."""
     return not any(isinstance(node, ast.Call) for node in ast.walk(value))
-
-
-def _is_within(inner: ast.AST, outer: ast.AST) -> bool:
-    return inner is outer or _holds(outer, inner)
 
 
 def _may_write(node: ast.AST) -> bool:
@@ -192,24 +218,29 @@ def _roots(names: set[Name]) -> set[Name]:
     return {name.partition(".")[0] for name in names}
 
 
-def calls_of(loop: ast.AST, functions: frozenset[str]) -> list[ast.Call]:
+def calls_of(
+    loop: ast.AST,
+    functions: Container[str],
+) -> list[ast.Call]:
     """In a loop, of functions by these names."""
-    return [call for call in _calls_in(loop) if last_name(call) in functions]
+    return [call for call in calls_in(loop) if last_name(call) in functions]
 
 
-def _hold(values: Iterable[ast.AST], calls: Iterable[ast.Call]) -> bool:
+def _hold(
+    values: Iterable[ast.AST],
+    calls: Iterable[ast.Call],
+) -> bool:
     """Whether one of the calls is one of these values, or inside of one."""
     asked = set(map(id, calls))
     return any(id(node) in asked for value in values for node in ast.walk(value))
 
 
-def _are_inside(calls: list[ast.Call], steps: list[ast.Call]) -> bool:
+def _are_inside(
+    calls: list[ast.Call],
+    steps: list[ast.Call],
+) -> bool:
     """Whether a step holds one of the calls."""
     return any(_hold(ast.iter_child_nodes(step), calls) for step in steps)
-
-
-def _holds(outer: ast.AST, inner: ast.AST) -> bool:
-    return any(node is inner for node in ast.walk(outer) if node is not outer)
 
 
 def _names_in_arguments(calls: list[ast.Call]) -> set[Name]:
@@ -220,54 +251,55 @@ def _names_in_arguments(calls: list[ast.Call]) -> set[Name]:
     return found
 
 
-def _made_by(loop: ast.AST, calls: list[ast.Call]) -> set[Name]:
+def _made_by(
+    loop: ast.AST,
+    calls: list[ast.Call],
+) -> set[Name]:
     """Variables that hold what the calls give, or what is made of it."""
-    made: set[Name] = set()
-    for node in _holding(loop, calls):
-        made |= written_by(node)
-    return _with_what_is_made_of(loop, made)
+    return _with_what_is_made_of(loop, _written_by(_holding(loop, calls)))
 
 
-def _with_what_is_made_of(loop: ast.AST, made: set[Name]) -> set[Name]:
-    """Assignments that read one of the variables make others of it, through calls too:
-    what is cast, padded or put on a device is still of the batch.
+def _with_what_is_made_of(
+    loop: ast.AST,
+    made: set[Name],
+) -> set[Name]:
+    """What is read through calls too: what is cast, padded or put on a device is still
+    of the batch.
     """
-    known = set(made)
-    for node in writings_in(loop):
-        if read_by(node) & known:
-            known |= written_by(node)
-    return known
+    return spread(_ties_in(loop), made)
 
 
-def writings_in(loop: ast.AST) -> Iterator[_Writing]:
+def _ties_in(loop: ast.AST) -> list[_Tie]:
+    return [(binding.reads, binding.written) for binding in bindings_in(loop)]
+
+
+class Binding(NamedTuple):
+    """What gives names a value."""
+
+    value: ast.AST
+    target: ast.AST
+
+    @property
+    def reads(self) -> set[Name]:
+        """Names of what it is made of."""
+        return names_in(self.value)
+
+    @property
+    def written(self) -> set[Name]:
+        """Names that hold it then, and nothing of an index."""
+        return _targets(self.target)
+
+
+def _written_by(bindings: Iterable[Binding]) -> set[Name]:
+    return set[Name]().union(*(binding.written for binding in bindings))
+
+
+def bindings_in(loop: ast.AST) -> Iterator[Binding]:
     """Heads of loops too, which write what they go over; nothing of functions that are
     defined there.
     """
     for node in (loop, *own_nodes(loop)):
-        if isinstance(node, _Writing):
-            yield node
-
-
-def value_of(node: _Writing) -> ast.expr:
-    """A declaration that gives none is its own."""
-    if isinstance(node, ast.AnnAssign):
-        return node.value or node.target
-    return node.iter if isinstance(node, ast.For) else node.value
-
-
-def read_by(node: _Writing) -> set[Name]:
-    """Names of what it is made of."""
-    before = node.target if isinstance(node, ast.AugAssign) else value_of(node)
-    return names_in(value_of(node)) | names_in(before)
-
-
-def written_by(node: _Writing) -> set[Name]:
-    """Names that hold it then."""
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    found: set[Name] = set()
-    for target in targets:
-        found |= names_in(target)
-    return found
+        yield from _bound(node)
 
 
 def names_in(node: ast.AST) -> set[Name]:
@@ -296,40 +328,53 @@ class Made(msgspec.Struct, frozen=True):
     line: int
 
     def steps_of(
-        self, loop: Loop, is_step: Callable[[ast.Call], bool]
+        self,
+        loop: Loop,
+        is_step: Callable[[ast.Call], bool],
     ) -> list[ast.Call]:
         """Those among the calls of a loop, beside these."""
         inside = {id(node) for own in self.calls for node in ast.walk(own)}
-        others = [call for call in _calls_in(loop) if id(call) not in inside]
+        others = [call for call in calls_in(loop) if id(call) not in inside]
         return list(filter(is_step, others))
 
-    def goes_into(self, loop: Loop, steps: list[ast.Call]) -> bool:
+    def goes_into(
+        self,
+        loop: Loop,
+        steps: list[ast.Call],
+    ) -> bool:
         """Whether a step gets it."""
         kept = _kept_in(loop, list(self.calls), set(self.names))
         return _are_inside(list(self.calls), steps) or bool(
             (self.names | kept) & _names_in_arguments(steps)
         )
 
-    def comes_of(self, loop: Loop, steps: list[ast.Call], tree: ast.Module) -> bool:
+    def comes_of(
+        self,
+        loop: Loop,
+        steps: list[ast.Call],
+        names: FileNames,
+    ) -> bool:
         """Whether it may be made of what a step gives or changes, or be made only
-        where that is so: in doubt it is. tree: of the file.
+        where that is so: in doubt it is. names: of the file.
         """
-        functions = {function.name: function for function in functions_in(tree)}
-        ties = _ties(loop, steps, frozenset(functions), self.line)
+        functions = names.functions
+        ties = _ties(loop, steps, functions, self.line)
         changed = spread(ties, {_GIVEN})
         reads = set(self.reads) | _read_inside(self.calls, functions)
         if changed & (reads | {_ANYTHING, _ITSELF}):
             return True
-        own, theirs = (_touched(tree, calls) for calls in (self.calls, steps))
+        own, theirs = (_touched(functions, calls) for calls in (self.calls, steps))
         own |= {name for name in self.reads if name.startswith("self.")}
         return bool((own and _UNKNOWN in own | theirs) or own & (theirs | changed))
 
 
-def _touched(tree: ast.Module, calls: Iterable[ast.Call]) -> set[Name]:
+def _touched(
+    methods: Mapping[str, ast.AST],
+    calls: Iterable[ast.Call],
+) -> set[Name]:
     """Attributes of `self` that the methods which these calls name may read or write,
     and those that they call; _UNKNOWN among them where one is not defined here.
     """
-    methods = {function.name: function for function in functions_in(tree)}
     left = {last_name(call) for call in calls if _is_of_self(call)}
     found: set[Name] = set()
     while left:
@@ -346,44 +391,51 @@ def _touched(tree: ast.Module, calls: Iterable[ast.Call]) -> set[Name]:
 
 
 def _is_of_self(call: ast.Call) -> bool:
-    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    owner = owner_of(call)
     return isinstance(owner, ast.Name) and owner.id == "self"
 
 
-def made_on(loop: Loop, line: int, function: str, compiled: frozenset[str]) -> Made:
+def made_on(
+    loop: Loop,
+    line: int,
+    function: str,
+    compiled: frozenset[str],
+) -> Made:
     """function: that makes it there; "" for none. compiled: names of what makes none of
     it.
     """
-    calls = [call for call in _calls_in(loop) if covers(call, line)]
+    calls = [call for call in calls_in(loop) if covers(call, line)]
     of_function = [call for call in calls if last_name(call) == function]
-    making = of_function or [call for call in calls if not _called_in(call) & compiled]
+    making = of_function or [
+        call for call in calls if called_names(call).isdisjoint(compiled)
+    ]
     holding = list(_holding(loop, making))
     if not calls:
-        holding = [node for node in writings_in(loop) if covers(value_of(node), line)]
+        holding = list(_on_line(loop, line))
     reads = set[Name]().union(*map(names_in, making))
     if not of_function:  # the line makes all of it
-        reads = reads.union(*map(read_by, holding))
-    written = set[Name]().union(*map(written_by, holding))
-    names = _with_what_is_made_of(loop, written)
+        reads = reads.union(*(binding.reads for binding in holding))
+    names = _with_what_is_made_of(loop, _written_by(holding))
     return Made(tuple(making), frozenset(names), frozenset(reads), line)
 
 
-def _calls_in(loop: ast.AST) -> Iterator[ast.Call]:
-    for node in ast.walk(loop):
-        if isinstance(node, ast.Call):
-            yield node
+def _on_line(
+    loop: ast.AST,
+    line: int,
+) -> Iterator[Binding]:
+    for binding in bindings_in(loop):
+        if isinstance(binding.value, ast.expr) and covers(binding.value, line):
+            yield binding
 
 
-def _holding(loop: ast.AST, calls: list[ast.Call]) -> Iterator[_Writing]:
+def _holding(
+    loop: ast.AST,
+    calls: list[ast.Call],
+) -> Iterator[Binding]:
     """What keeps what one of the calls gives."""
-    asked = set(map(id, calls))
-    for node in writings_in(loop):
-        if any(id(inner) in asked for inner in ast.walk(value_of(node))):
-            yield node
-
-
-def _called_in(node: ast.AST) -> set[str]:
-    return set(map(last_name, _calls_in(node)))
+    for binding in bindings_in(loop):
+        if _hold([binding.value], calls):
+            yield binding
 
 
 # What may hold what a step gives, or be changed by what is given that.
@@ -394,13 +446,12 @@ _GIVEN, _ANYTHING, _ITSELF = "step()", "*", "!"
 """Stand for what a step gives, for what a call may change that is given that, and for
 whether the making runs.
 """
-_READING = frozenset("print float int str format len round".split())
-"""Builtins that change nothing."""
-_WAITING = frozenset(("block_until_ready", "device_get"))
-_KEEPING = frozenset(("append", "extend"))
 
 
-def spread(ties: Iterable[_Tie], known: set[Name]) -> set[Name]:
+def spread(
+    ties: Iterable[_Tie],
+    known: set[Name],
+) -> set[Name]:
     """With all that these names are read into, directly or not."""
     into: dict[Name, list[set[Name]]] = defaultdict(list)
     for reads, written in ties:
@@ -415,7 +466,10 @@ def spread(ties: Iterable[_Tie], known: set[Name]) -> set[Name]:
 
 
 def _ties(
-    loop: Loop, steps: list[ast.Call], own: frozenset[str], line: int
+    loop: Loop,
+    steps: list[ast.Call],
+    own: Container[str],
+    line: int,
 ) -> Iterator[_Tie]:
     """own: names of functions of the file. line: of the making."""
     asked = set(map(id, steps))
@@ -426,8 +480,10 @@ def _ties(
             yield from _ties_of_call(node, asked, own)
         elif isinstance(node, ast.Continue):
             yield {under}, {_ANYTHING}
-        for value, target in _bound(node):
-            yield _read(value, asked) | {under}, _targets(target)
+        elif isinstance(node, Function):
+            yield _read(node, asked) | {under}, {node.name}
+        for binding in _bound(node):
+            yield _read(binding.value, asked) | {under}, binding.written
         if isinstance(node, ast.stmt) and covers(node, line):
             yield {under}, {_ITSELF}
 
@@ -438,8 +494,12 @@ def _ties(
         left += [(below, under) for below in ast.iter_child_nodes(node)]
 
 
-def _ties_of_call(node: ast.Call, asked: set[int], own: frozenset[str]) -> list[_Tie]:
-    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+def _ties_of_call(
+    node: ast.Call,
+    asked: set[int],
+    own: Container[str],
+) -> list[_Tie]:
+    owner = owner_of(node)
     names = names_in(owner) if owner is not None else set[Name]()
     if id(node) in asked:
         return [({_GIVEN}, names)]
@@ -450,35 +510,38 @@ def _ties_of_call(node: ast.Call, asked: set[int], own: frozenset[str]) -> list[
         return [(given | of_owner, {_ANYTHING})]
     if _only_reads(node):
         return []
-    if owner is not None and name in _KEEPING:
+    if owner is not None and name in KEEPING:
         return [(given, names)]
     return [(given, {_ANYTHING}), (of_owner, set().union(*map(names_in, values)))]
 
 
 def _only_reads(node: ast.Call) -> bool:
     """Whether a call that is not of the file changes nothing, by its name."""
-    is_builtin = isinstance(node.func, ast.Name) and node.func.id in _READING
-    return is_builtin or last_name(node) in _SHOWING | _WAITING
+    is_builtin = isinstance(node.func, ast.Name) and node.func.id in READING
+    return is_builtin or last_name(node) in SHOWING | WAITING
 
 
-def _read(value: ast.AST, asked: set[int]) -> set[Name]:
+def _read(
+    value: ast.AST,
+    asked: set[int],
+) -> set[Name]:
     """Names in it, and what stands for a step's result where it calls one."""
     is_given = any(id(node) in asked for node in ast.walk(value))
     return names_in(value) | ({_GIVEN} if is_given else set())
 
 
-def _bound(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    """(value, what holds it then)."""
+def _bound(node: ast.AST) -> Iterator[Binding]:
     if isinstance(node, ast.Assign):
-        yield from ((node.value, target) for target in node.targets)
-    elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.NamedExpr):
-        yield node.value or node.target, node.target
+        yield from (Binding(node.value, target) for target in node.targets)
+    elif isinstance(node, ast.AugAssign):
+        value = ast.BinOp(node.target, node.op, node.value)
+        yield Binding(ast.copy_location(value, node), node.target)
+    elif isinstance(node, ast.AnnAssign | ast.NamedExpr):
+        yield Binding(node.value or node.target, node.target)
     elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
-        yield node.iter, node.target
+        yield Binding(node.iter, node.target)
     elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-        yield node.context_expr, node.optional_vars
-    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        yield node, ast.Name(node.name, ast.Store())
+        yield Binding(node.context_expr, node.optional_vars)
 
 
 def _targets(target: ast.AST) -> set[Name]:
@@ -500,10 +563,11 @@ def _test_of(node: ast.AST) -> ast.AST | None:
 
 
 def _read_inside(
-    calls: Iterable[ast.Call], functions: Mapping[str, ast.AST]
+    calls: Iterable[ast.Call],
+    functions: Mapping[str, ast.AST],
 ) -> set[Name]:
     """Names that the file's functions which these calls run have from outside."""
-    left = set[str]().union(*map(_called_in, calls))
+    left = set[str]().union(*map(called_names, calls))
     seen, found = set[str](), set[Name]()
     while left:
         name = left.pop()
@@ -511,19 +575,14 @@ def _read_inside(
             continue
         seen.add(name)
         function = functions[name]
-        left |= _called_in(function)
+        left |= called_names(function)
         found |= names_in(function) - _local_in(function)
     return found
 
 
 def _local_in(function: ast.AST) -> set[Name]:
-    found: set[Name] = set()
     outer: set[Name] = set()
     for node in ast.walk(function):
-        if isinstance(node, ast.arg):
-            found.add(node.arg)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
-        elif isinstance(node, ast.Global | ast.Nonlocal):
+        if isinstance(node, ast.Global | ast.Nonlocal):
             outer.update(node.names)
-    return found - outer
+    return (arguments_in(function) | stored_in(function)) - outer

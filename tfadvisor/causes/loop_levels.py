@@ -80,7 +80,11 @@ class Pace(msgspec.Struct, frozen=True):
     """A mean, where many could not be read."""
 
     @classmethod
-    def of(cls, samples: Samples, step_ms: float) -> Pace:
+    def of(
+        cls,
+        samples: Samples,
+        step_ms: float,
+    ) -> Pace:
         """step_ms: of a step in the recorded window, 0 for unknown."""
         step_us = int(max(step_ms, samples.round_ms) * 1000)
         every_us = max(samples.every_ns // 1000, 1)
@@ -119,7 +123,10 @@ class Visits(msgspec.Struct, frozen=True):
     begins_us: Int64Array
 
 
-def visits_of(sampled: Sampled, key: Int64Array) -> Visits:
+def visits_of(
+    sampled: Sampled,
+    key: Int64Array,
+) -> Visits:
     """key: of each run of samples."""
     if not len(key):
         nothing = np.zeros(0, np.int64)
@@ -177,7 +184,12 @@ class Level(msgspec.Struct, frozen=True):
         return mixed >= _MIXES and changes >= _FEWEST_CHANGES
 
 
-def level_of(stacks: Stacks, sampled: Sampled, depth: int, pace: Pace) -> Level:
+def level_of(
+    stacks: Stacks,
+    sampled: Sampled,
+    depth: int,
+    pace: Pace,
+) -> Level:
     """sampled: the runs that are in the function at this depth, by one chain of
     calls.
     """
@@ -214,7 +226,10 @@ def level_of(stacks: Stacks, sampled: Sampled, depth: int, pace: Pace) -> Level:
 
 
 def _loops(
-    sampled: Sampled, statement: Int64Array, asking: list[int], pace: Pace
+    sampled: Sampled,
+    statement: Int64Array,
+    asking: list[int],
+    pace: Pace,
 ) -> Int64Array:
     """Of each run the statement that names it. Loops beside that of the steps turn for
     a while, then not for many steps: all of such a loop has one name.
@@ -240,7 +255,10 @@ def _loops(
     return named
 
 
-def _turning_together(sampled: Sampled, statement: Int64Array) -> Int64Array:
+def _turning_together(
+    sampled: Sampled,
+    statement: Int64Array,
+) -> Int64Array:
     """Of each run the smallest statement of those that follow each other again and
     again with its own, as those of one loop do.
     """
@@ -262,7 +280,11 @@ def _turning_together(sampled: Sampled, statement: Int64Array) -> Int64Array:
     return np.asarray(together[statement])
 
 
-def _is_often(visits: Visits, mine: BoolArray, pace: Pace) -> bool:
+def _is_often(
+    visits: Visits,
+    mine: BoolArray,
+    pace: Pace,
+) -> bool:
     """Whether few steps pass from one of these visits to the next."""
     ends = visits.begins_us[mine] + visits.us[mine]
     gaps = visits.begins_us[mine][1:] - ends[:-1]
@@ -305,7 +327,11 @@ def _apart(
     return apart
 
 
-def _now_and_then(us: Int64Array, statement: Int64Array, pace: Pace) -> list[int]:
+def _now_and_then(
+    us: Int64Array,
+    statement: Int64Array,
+    pace: Pace,
+) -> list[int]:
     """Statements that come once in so many short steps that samples miss them for a
     while, though hardly longer than a few samples: those without which all others are
     met at random. us: what each run takes, one after the other. Shapes (runs,).
@@ -327,7 +353,11 @@ def _now_and_then(us: Int64Array, statement: Int64Array, pace: Pace) -> list[int
     return found
 
 
-def _missed(us: Int64Array, statement: Int64Array, pace: Pace) -> list[int]:
+def _missed(
+    us: Int64Array,
+    statement: Int64Array,
+    pace: Pace,
+) -> list[int]:
     """Statements that are never met a while after they were met."""
     keys = distinct(statement).tolist()
     if len(keys) < 2:
@@ -336,7 +366,11 @@ def _missed(us: Int64Array, statement: Int64Array, pace: Pace) -> list[int]:
     return [key for key in keys if _never_soon(at_us, statement == key, pace)]
 
 
-def _never_soon(at_us: Int64Array, is_met: BoolArray, pace: Pace) -> bool:
+def _never_soon(
+    at_us: Int64Array,
+    is_met: BoolArray,
+    pace: Pace,
+) -> bool:
     """Whether there is a time after which a statement is hardly ever met again: a part
     of each short step is met as often after any time. at_us: when each run begins.
     """
@@ -353,7 +387,11 @@ def _never_soon(at_us: Int64Array, is_met: BoolArray, pace: Pace) -> bool:
     )
 
 
-def _is_missed(lag: Int64Array, hit: BoolArray, by_chance: float) -> bool:
+def _is_missed(
+    lag: Int64Array,
+    hit: BoolArray,
+    by_chance: float,
+) -> bool:
     expected = np.bincount(lag) * by_chance
     found = np.bincount(lag, weights=hit)
     is_known = expected >= _EXPECTED
@@ -375,7 +413,10 @@ def _long_waits(
     return np.repeat(long, visits.end - visits.first)
 
 
-def pauses(sampled: Sampled, pace: Pace) -> BoolArray:
+def pauses(
+    sampled: Sampled,
+    pace: Pace,
+) -> BoolArray:
     """Of each run whether the thread is in one stack for longer than it is as a
     rule.
     """
@@ -429,7 +470,10 @@ def loop_level(
 
 
 def within_lines(
-    stacks: Stacks, level: Level, lines: tuple[int, int], pace: Pace
+    stacks: Stacks,
+    level: Level,
+    lines: tuple[int, int],
+    pace: Pace,
 ) -> Level:
     """The same, where it is known between which lines the loop of the steps stands:
     what the function does elsewhere is no step. All as it was where little of the time
@@ -443,7 +487,10 @@ def within_lines(
         return level
     turns = level_of(stacks, level.sampled.only(inside), level.depth, pace)
 
-    def joined(outside: NDArray[Any], found: NDArray[Any]) -> NDArray[Any]:
+    def joined(
+        outside: NDArray[Any],
+        found: NDArray[Any],
+    ) -> NDArray[Any]:
         both = outside.copy()
         both[inside] = found
         return both
@@ -460,7 +507,9 @@ def within_lines(
 
 
 def with_each_round(
-    stacks: Stacks, level: Level, places: frozenset[tuple[str, int]]
+    stacks: Stacks,
+    level: Level,
+    places: frozenset[tuple[str, int]],
 ) -> Level:
     """The same, where (file, line) are known that come in each round: a call of C
     there, or of an op, is of each round however long it waits at times. What Python
@@ -500,23 +549,36 @@ def _in_steps(level: Level) -> int:
     return int(level.sampled.us[level.in_steps].sum())
 
 
-def _is_inside(inner: Level, others: list[Level]) -> bool:
+def _is_inside(
+    inner: Level,
+    others: list[Level],
+) -> bool:
     """Whether any of them calls it, perhaps by others."""
     chains = (outer.chain for outer in others if len(outer.chain) < len(inner.chain))
     return any(inner.chain[: len(chain)] == chain for chain in chains)
 
 
-def place_of(stacks: Stacks, level: Level) -> tuple[str, str]:
+def place_of(
+    stacks: Stacks,
+    level: Level,
+) -> tuple[str, str]:
     """The file and the function."""
     frame = stacks.frames[int(level.statement[0])]
     return frame.file, frame.function
 
 
-def _is_own(stacks: Stacks, level: Level) -> bool:
+def _is_own(
+    stacks: Stacks,
+    level: Level,
+) -> bool:
     return stacks.frames[int(level.statement[0])].is_own
 
 
-def _levels(stacks: Stacks, sampled: Sampled, pace: Pace) -> Iterator[Level]:
+def _levels(
+    stacks: Stacks,
+    sampled: Sampled,
+    pace: Pace,
+) -> Iterator[Level]:
     """Functions that take much of the time, by each chain of calls."""
     total = int(sampled.us.sum())
     todo = [(sampled, 0)]

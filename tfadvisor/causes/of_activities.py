@@ -39,7 +39,10 @@ _DISPATCHES = "dispatches "
 Key = tuple[TimeClass, str]
 
 
-def causes_of(run: RunSummary, source: ProgramSource | None = None) -> dict[Key, Cause]:
+def causes_of(
+    run: RunSummary,
+    source: ProgramSource | None = None,
+) -> dict[Key, Cause]:
     """By class and activity. Of several hosts the one that has most of it speaks.
     source: the program's files, where they are given.
 
@@ -66,7 +69,9 @@ def _untied(run: RunSummary) -> dict[Key, Cause]:
 
 
 def _tied(
-    causes: dict[Key, Cause], run: RunSummary, source: ProgramSource
+    causes: dict[Key, Cause],
+    run: RunSummary,
+    source: ProgramSource,
 ) -> dict[Key, Cause]:
     """With what the program's source says of the calls in its loop."""
     spent = [part for host in run.hosts for part in host.evidence.spent]
@@ -104,7 +109,11 @@ def _as_bits(steps: Steps) -> int:
     return int.from_bytes(packed.tobytes(), "little")
 
 
-def _cause(parts: Sequence[Inside], steps: Steps, counted: int) -> Cause:
+def _cause(
+    parts: Sequence[Inside],
+    steps: Steps,
+    counted: int,
+) -> Cause:
     """counted: of _as_bits."""
     in_steps = _steps_of(parts, counted)
     of_steps = counted.bit_count()
@@ -118,7 +127,10 @@ def _cause(parts: Sequence[Inside], steps: Steps, counted: int) -> Cause:
     )
 
 
-def _steps_of(parts: Sequence[Inside], counted: int) -> int:
+def _steps_of(
+    parts: Sequence[Inside],
+    counted: int,
+) -> int:
     """How many of the counted steps have any; of what lies in few steps for the most
     part, how many have most of it.
     """
@@ -135,13 +147,19 @@ def _steps_of(parts: Sequence[Inside], counted: int) -> int:
     return (every & counted).bit_count()
 
 
-def _worst_ps(parts: Sequence[Inside], in_steps: int) -> int:
+def _worst_ps(
+    parts: Sequence[Inside],
+    in_steps: int,
+) -> int:
     """In one step at least: of several the worst of each part may lie in another."""
     worst = [part.worst_ps for part in parts]
     return sum(worst) if in_steps == 1 else max(worst)
 
 
-def _often(in_steps: int, counted: int) -> str:
+def _often(
+    in_steps: int,
+    counted: int,
+) -> str:
     if not in_steps or not counted:
         return ""
     if counted < _TELLING_STEPS:
@@ -154,7 +172,11 @@ def _often(in_steps: int, counted: int) -> str:
     return "once" if in_steps == 1 else "some"
 
 
-def _done(doing: Doing, parts: list[Inside], fraction: float) -> Done:
+def _done(
+    doing: Doing,
+    parts: list[Inside],
+    fraction: float,
+) -> Done:
     """Of ops all are counted and the first few named; else the event that takes
     most.
     """
@@ -173,7 +195,11 @@ def _done(doing: Doing, parts: list[Inside], fraction: float) -> Done:
     return Done(doing.words, largest.by, fraction, per_step, doing.slug)
 
 
-def _does(parts: Sequence[Inside], *, has_steps: bool) -> tuple[Done, ...]:
+def _does(
+    parts: Sequence[Inside],
+    *,
+    has_steps: bool,
+) -> tuple[Done, ...]:
     """has_steps: else nothing is counted a step."""
     whole = sum(part.ps for part in parts)
     by_doing: dict[Doing, list[Inside]] = {}

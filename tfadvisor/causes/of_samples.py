@@ -194,7 +194,11 @@ def _level(
     return with_each_round(stacks, level, stepping)
 
 
-def _pauses(sampled: Sampled, samples: Samples, pace: Pace) -> BoolArray:
+def _pauses(
+    sampled: Sampled,
+    samples: Samples,
+    pace: Pace,
+) -> BoolArray:
     """Where the system counts a thread's sleep, by that; else by how long it is in one
     stack as a rule.
     """
@@ -204,7 +208,10 @@ def _pauses(sampled: Sampled, samples: Samples, pace: Pace) -> BoolArray:
 
 
 def _first_step_us(
-    stacks: Stacks, sampled: Sampled, pace: Pace, loop: tuple[str, str] | None
+    stacks: Stacks,
+    sampled: Sampled,
+    pace: Pace,
+    loop: tuple[str, str] | None,
 ) -> int | None:
     """When the statement that takes most of the steps is met first without compiling,
     us since the first sample; None where no step is seen.
@@ -223,7 +230,11 @@ def _first_step_us(
     return _compiled_us(stacks, sampled, first_us)
 
 
-def _compiled_us(stacks: Stacks, sampled: Sampled, first_us: int) -> int:
+def _compiled_us(
+    stacks: Stacks,
+    sampled: Sampled,
+    first_us: int,
+) -> int:
     """When what a step calls first is compiled: behind what compiles soon after it."""
     compiles = stacks.does(Work.COMPILE)[sampled.stack]
     ends = (sampled.at_us + sampled.us)[compiles]
@@ -246,7 +257,11 @@ class _RunTime(msgspec.Struct, frozen=True):
     on_host: OnHost | None
     """As of account_of."""
 
-    def parts(self, steps: Sampled, apart: list[RunPart]) -> tuple[RunPart, ...]:
+    def parts(
+        self,
+        steps: Sampled,
+        apart: list[RunPart],
+    ) -> tuple[RunPart, ...]:
         """steps, apart: of in_the_level."""
         outer = self._outside_of_the_level()
         others = sorted((*apart, *outer), key=lambda part: -part.fraction)
@@ -266,7 +281,11 @@ class _RunTime(msgspec.Struct, frozen=True):
             found += self._by_statement(mine, at)
         return found
 
-    def _by_statement(self, sampled: Sampled, depth: Int64Array) -> list[RunPart]:
+    def _by_statement(
+        self,
+        sampled: Sampled,
+        depth: Int64Array,
+    ) -> list[RunPart]:
         statement = self.stacks.frame[sampled.stack, depth]
         found = []
         for key in sorted(set(statement.tolist())):
@@ -274,7 +293,10 @@ class _RunTime(msgspec.Struct, frozen=True):
         return found
 
     def _parts_of(
-        self, sampled: Sampled, depth: int, named_by: Sampled | None = None
+        self,
+        sampled: Sampled,
+        depth: int,
+        named_by: Sampled | None = None,
     ) -> list[RunPart]:
         """As `part`; what compiles in the first of several turns alone is one of its
         own, since a longer run has no more of it.
@@ -366,7 +388,11 @@ class _RunTime(msgspec.Struct, frozen=True):
             statements=self._statements(sampled, depth),
         )
 
-    def _statements(self, sampled: Sampled, depth: int) -> tuple[RunPart, ...]:
+    def _statements(
+        self,
+        sampled: Sampled,
+        depth: int,
+    ) -> tuple[RunPart, ...]:
         """Of the loop whose turns the runs are; where one of them takes nearly all,
         those of the program's function that it calls. Of a library's loop those of the
         program that it calls.
@@ -383,7 +409,11 @@ class _RunTime(msgspec.Struct, frozen=True):
                 return self._statements(*inside)
         return self._by_line(sampled, statement, depth)
 
-    def _in_python(self, sampled: Sampled, depth: int) -> float:
+    def _in_python(
+        self,
+        sampled: Sampled,
+        depth: int,
+    ) -> float:
         """Of the account's time: where nothing below a depth uses a device or waits, a
         call of C by the program's own line included.
         """
@@ -396,14 +426,21 @@ class _RunTime(msgspec.Struct, frozen=True):
                 works &= ends != key
         return int(sampled.us[works].sum()) / self.total
 
-    def _called_back(self, sampled: Sampled, depth: int) -> tuple[RunPart, ...]:
+    def _called_back(
+        self,
+        sampled: Sampled,
+        depth: int,
+    ) -> tuple[RunPart, ...]:
         """The program's innermost lines that a library's loop comes to."""
         lines = innermost_own(self.stacks, sampled, depth)
         called = lines != NOBODY
         return self._by_line(sampled.only(called), lines[called], depth)
 
     def _by_line(
-        self, sampled: Sampled, lines: Int64Array, depth: int
+        self,
+        sampled: Sampled,
+        lines: Int64Array,
+        depth: int,
     ) -> tuple[RunPart, ...]:
         """One part for each line, the largest first. lines: of each run, the number of
         its frame.
@@ -417,7 +454,11 @@ class _RunTime(msgspec.Struct, frozen=True):
             found.append(replace(whole, turns=None, places=(place,), in_python=python))
         return tuple(sorted(found, key=lambda part: -part.fraction))
 
-    def _own_call(self, sampled: Sampled, depth: int) -> tuple[Sampled, int] | None:
+    def _own_call(
+        self,
+        sampled: Sampled,
+        depth: int,
+    ) -> tuple[Sampled, int] | None:
         """The runs in the one function of the program that nearly all of them call
         below a depth, and its depth; None where there is none.
         """
@@ -435,12 +476,19 @@ class _RunTime(msgspec.Struct, frozen=True):
 
     # What a part is.
 
-    def works(self, sampled: Sampled, depth: int) -> Int64Array:
+    def works(
+        self,
+        sampled: Sampled,
+        depth: int,
+    ) -> Int64Array:
         """Of each run the number of the library's work below a depth, -1 for none."""
         return self.stacks.work_below(depth)[sampled.stack]
 
     def part(
-        self, sampled: Sampled, depth: int, named_by: Sampled | None = None
+        self,
+        sampled: Sampled,
+        depth: int,
+        named_by: Sampled | None = None,
     ) -> RunPart:
         """Of runs that are in one statement of the function at a depth, or in one loop.
         named_by: those of them that name it, None for all.
@@ -453,7 +501,12 @@ class _RunTime(msgspec.Struct, frozen=True):
         return replace(whole, places=self.places(naming, depth))
 
     def _pause_words(
-        self, sampled: Sampled, depth: int, kind: str, *, begins: bool
+        self,
+        sampled: Sampled,
+        depth: int,
+        kind: str,
+        *,
+        begins: bool,
     ) -> str | None:
         """What runs are in which the program stays much longer in one call than in
         other turns; None for a step. kind: of the statement. begins: whether it begins
@@ -467,7 +520,13 @@ class _RunTime(msgspec.Struct, frozen=True):
             return words or "long waits for a batch"
         return FIRST_STEP if words == FIRST_BATCH else None
 
-    def _made(self, sampled: Sampled, depth: int, kind: str, what: str) -> RunPart:
+    def _made(
+        self,
+        sampled: Sampled,
+        depth: int,
+        kind: str,
+        what: str,
+    ) -> RunPart:
         share = self._share(sampled, kind, what, self.places(sampled, depth))
         alone = self.stacks.op_by_op[sampled.stack]
         return RunPart(
@@ -483,13 +542,21 @@ class _RunTime(msgspec.Struct, frozen=True):
         )
 
     def _share(
-        self, sampled: Sampled, kind: str, what: str, places: tuple[RunPlace, ...]
+        self,
+        sampled: Sampled,
+        kind: str,
+        what: str,
+        places: tuple[RunPlace, ...],
     ) -> RunShare:
         us = int(sampled.us.sum())
         seen = int(sampled.seen.sum())
         return RunShare(what, kind, us / self.total, us / 1e6, seen, places)
 
-    def name(self, sampled: Sampled, depth: int) -> tuple[str, str]:
+    def name(
+        self,
+        sampled: Sampled,
+        depth: int,
+    ) -> tuple[str, str]:
         """(kind, what): what most of it does by a library's functions, else the
         function that the program or a library calls there, else the line.
         """
@@ -519,7 +586,11 @@ class _RunTime(msgspec.Struct, frozen=True):
         predicts = self.stacks.does(Work.PREDICTION)[sampled.stack]
         return bool(sampled.us[predicts].sum() >= _MOSTLY * sampled.us.sum())
 
-    def _mostly_works(self, sampled: Sampled, depth: int) -> Work | None:
+    def _mostly_works(
+        self,
+        sampled: Sampled,
+        depth: int,
+    ) -> Work | None:
         """What a library is known to do in most of these runs, of those that are in
         any call.
         """
@@ -533,7 +604,11 @@ class _RunTime(msgspec.Struct, frozen=True):
         is_most = by_work[best] >= _MOSTLY * sampled.us[telling].sum()
         return WORKS[best] if is_most else None
 
-    def callee(self, sampled: Sampled, depth: int) -> Frame | None:
+    def callee(
+        self,
+        sampled: Sampled,
+        depth: int,
+    ) -> Frame | None:
         """The program's own function that most of the time is in, the outermost below
         a depth; None where most is in none.
         """
@@ -544,7 +619,11 @@ class _RunTime(msgspec.Struct, frozen=True):
         us = np.bincount(callee[own], weights=sampled.us[own])
         return self.stacks.frames[int(us.argmax())]
 
-    def epoch_words(self, sampled: Sampled, depth: int) -> str | None:
+    def epoch_words(
+        self,
+        sampled: Sampled,
+        depth: int,
+    ) -> str | None:
         """Where in an epoch the program is in these turns, which ask for batches: at
         its end where most of them lead out of the loop, at its begin where a pipeline
         begins anew or most of them come after something else than a step; None where
@@ -564,11 +643,19 @@ class _RunTime(msgspec.Struct, frozen=True):
             return "end of each epoch"
         return FIRST_BATCH if np.isin(new, sampled.number).any() else None
 
-    def _in_library(self, sampled: Sampled, depth: int) -> bool:
+    def _in_library(
+        self,
+        sampled: Sampled,
+        depth: int,
+    ) -> bool:
         """Whether the function at a depth is none of the program's."""
         return not self.stacks.is_own[self.stacks.frame[sampled.stack, depth]].any()
 
-    def places(self, sampled: Sampled, depth: int) -> tuple[RunPlace, ...]:
+    def places(
+        self,
+        sampled: Sampled,
+        depth: int,
+    ) -> tuple[RunPlace, ...]:
         """Of the program: the line at this depth; of a library's loop, the line in the
         program's function that it calls, else the innermost own one around it.
         """
@@ -587,7 +674,11 @@ class _RunTime(msgspec.Struct, frozen=True):
         frames = [self.stacks.frames[int(best)] for best in order if us[best] > 0]
         return tuple(map(place_of_frame, frames))
 
-    def _further(self, works: Int64Array, sampled: Sampled) -> Int64Array:
+    def _further(
+        self,
+        works: Int64Array,
+        sampled: Sampled,
+    ) -> Int64Array:
         """Where a library only calls what the program asks for: what that does."""
         does = {
             work: self.stacks.does(work)[sampled.stack]
@@ -600,7 +691,11 @@ class _RunTime(msgspec.Struct, frozen=True):
         return np.where(np.isin(works, _ONLY_CALLS), further, works)
 
     def inside(
-        self, sampled: Sampled, depth: int, *, by_work: bool = True
+        self,
+        sampled: Sampled,
+        depth: int,
+        *,
+        by_work: bool = True,
     ) -> tuple[RunShare, ...]:
         """By what a library does there, else by the program's own innermost line."""
         works = self.works(sampled, depth) if by_work else np.full(len(sampled), -1)
@@ -623,7 +718,10 @@ class _RunTime(msgspec.Struct, frozen=True):
         return tuple(_together(found))
 
 
-def _filled(part: RunPart, fill: BufferFill | None) -> RunPart:
+def _filled(
+    part: RunPart,
+    fill: BufferFill | None,
+) -> RunPart:
     """With what fills at each turn, where that takes much of one, and no more than one
     and a half.
     """
@@ -640,7 +738,11 @@ def _filled(part: RunPart, fill: BufferFill | None) -> RunPart:
     return replace(part, fills=words)
 
 
-def _share_near(numbers: Int64Array, others: Int64Array, reach: int) -> float:
+def _share_near(
+    numbers: Int64Array,
+    others: Int64Array,
+    reach: int,
+) -> float:
     """Of numbers, how many have one of the others within so many behind them, or before
     them.
     """
@@ -668,7 +770,10 @@ def _together(parts: Iterable[_AnyShare]) -> list[_AnyShare]:
     return sorted(found.values(), key=lambda part: -part.fraction)
 
 
-def _sum(part: _AnyShare, other: _AnyShare) -> _AnyShare:
+def _sum(
+    part: _AnyShare,
+    other: _AnyShare,
+) -> _AnyShare:
     """Of parts that are part: turns of several statements are those of the part that
     comes most often.
     """
@@ -687,7 +792,10 @@ def _sum(part: _AnyShare, other: _AnyShare) -> _AnyShare:
     )
 
 
-def _before(stacks: Stacks, sampled: Sampled) -> BeforeSteps:
+def _before(
+    stacks: Stacks,
+    sampled: Sampled,
+) -> BeforeSteps:
     """Imports, compiling, and all else."""
     total = int(sampled.us.sum())
     if not total:

@@ -26,23 +26,40 @@ def place_of_frame(frame: Frame) -> RunPlace:
     return RunPlace(file_name(frame.file), frame.line, frame.function)
 
 
-def innermost_own(stacks: Stacks, sampled: Sampled, depth: int = -1) -> Int64Array:
+def innermost_own(
+    stacks: Stacks,
+    sampled: Sampled,
+    depth: int = -1,
+) -> Int64Array:
     """Of each run the program's innermost frame below a depth: its number, NOBODY for
     none.
     """
-    inward = stacks.frame[sampled.stack, depth + 1 :][:, ::-1]
-    found = inward[np.arange(len(inward)), stacks.is_own[inward].argmax(axis=1)]
-    return np.where(stacks.is_own[found], found, NOBODY)
+    return _first_own(stacks, stacks.frame[sampled.stack, depth + 1 :][:, ::-1])
 
 
-def outermost_own(stacks: Stacks, sampled: Sampled, depth: int) -> Int64Array:
+def outermost_own(
+    stacks: Stacks,
+    sampled: Sampled,
+    depth: int,
+) -> Int64Array:
     """As innermost_own, the outermost."""
-    below = stacks.frame[sampled.stack, depth + 1 :]
-    found = below[np.arange(len(below)), stacks.is_own[below].argmax(axis=1)]
+    return _first_own(stacks, stacks.frame[sampled.stack, depth + 1 :])
+
+
+def _first_own(
+    stacks: Stacks,
+    frames: Int64Array,
+) -> Int64Array:
+    """frames: of each run, in the order in which they are looked at."""
+    found = frames[np.arange(len(frames)), stacks.is_own[frames].argmax(axis=1)]
     return np.where(stacks.is_own[found], found, NOBODY)
 
 
-def own_lines(stacks: Stacks, sampled: Sampled, total_us: int) -> tuple[RunShare, ...]:
+def own_lines(
+    stacks: Stacks,
+    sampled: Sampled,
+    total_us: int,
+) -> tuple[RunShare, ...]:
     """The program's innermost lines in these runs, most time first. total_us: that
     their fractions are of.
     """
@@ -59,7 +76,11 @@ def own_lines(stacks: Stacks, sampled: Sampled, total_us: int) -> tuple[RunShare
     return tuple(found[:_MOST_LINES])
 
 
-def own_function(stacks: Stacks, sampled: Sampled, depth: int) -> RunPlace | None:
+def own_function(
+    stacks: Stacks,
+    sampled: Sampled,
+    depth: int,
+) -> RunPlace | None:
     """The program's outermost function below a depth in which nearly all of these runs
     are, with its line that takes most; None where none is.
     """

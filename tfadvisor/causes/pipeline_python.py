@@ -34,7 +34,9 @@ _FEWEST = 20
 
 
 def pipeline_python(
-    stacks: Stacks, samples: Samples, since_us: int
+    stacks: Stacks,
+    samples: Samples,
+    since_us: int,
 ) -> PipelinePython | None:
     """since_us: the first step. None where no pipeline was seen to run Python."""
     whole = _of_other_threads(samples)
@@ -94,7 +96,11 @@ def _package(call: Frame) -> str:
     return found[1] if found else ""
 
 
-def _library(us: Int64Array, lines: Int64Array, package: NDArray[np.str_]) -> str:
+def _library(
+    us: Int64Array,
+    lines: Int64Array,
+    package: NDArray[np.str_],
+) -> str:
     """In which the innermost frames of the first line lie for the most part."""
     if not len(lines):
         return ""
@@ -105,7 +111,10 @@ def _library(us: Int64Array, lines: Int64Array, package: NDArray[np.str_]) -> st
     return str(names[best]) if time[best] >= _MOSTLY * time.sum() else ""
 
 
-def _adapter(stacks: Stacks, sampled: Sampled) -> str:
+def _adapter(
+    stacks: Stacks,
+    sampled: Sampled,
+) -> str:
     """The first function of it that is met."""
     seen = stacks.frame[sampled.stack]
     for key in distinct(seen[seen != NOBODY]).tolist():

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from tfadvisor.causes.called import last_name
 from tfadvisor.causes.compilable import HostWork, host_work
 from tfadvisor.causes.compiled_names import HostCalls, compiled_names
 from tfadvisor.causes.loop_data import (
@@ -34,7 +35,6 @@ from tfadvisor.causes.witness import (
     defines,
     function_at,
     functions_around,
-    last_name,
     line_of_call,
     line_within,
     outer_functions,
@@ -79,7 +79,11 @@ class CalledInLoop(NamedTuple):
 class ProgramSource:
     """What the program's files say of the places that a trace names."""
 
-    def __init__(self, folder: Path | None, noted: Sequence[NotedSource] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path | None,
+        noted: Sequence[NotedSource] = (),
+    ) -> None:
         """As SourceFiles."""
         self.files = SourceFiles(folder, noted)
         self._lines: dict[tuple[str, int, str, str], int] = {}
@@ -87,7 +91,12 @@ class ProgramSource:
         self._host_work: dict[tuple[str, int], HostWork] = {}
         self._calls: dict[str, HostCalls] = {}
 
-    def tie(self, file: str, function: str, steps: frozenset[str]) -> Tie | None:
+    def tie(
+        self,
+        file: str,
+        function: str,
+        steps: frozenset[str],
+    ) -> Tie | None:
         """Of a function of the program in a file, as traces name both. steps: names of
         the compiled functions that a step calls.
 
@@ -104,14 +113,18 @@ class ProgramSource:
                 return Tie(tie, line, parsed.lines[line - 1].strip())
         return None
 
-    def called(self, function: str, step: str) -> CalledInLoop | None:
+    def called(
+        self,
+        function: str,
+        step: str,
+    ) -> CalledInLoop | None:
         """In the innermost loop that calls a function and a step by these names; None
         where none of the program's first files has one.
         """
         for parsed in self.files.first(_MOST_SEARCHED):
             for loop in loops(parsed.tree):
-                asked = calls_of(loop, frozenset({function}))
-                stepping = calls_of(loop, frozenset({step}))
+                asked = calls_of(loop, {function})
+                stepping = calls_of(loop, {step})
                 if asked and stepping:
                     feeds = may_feed(loop, asked, stepping) or feeds_itself(loop, asked)
                     return CalledInLoop(parsed.file, asked[0].lineno, feeds)
@@ -125,7 +138,7 @@ class ProgramSource:
             (parsed.file, call.lineno)
             for parsed in self.files.first(_MOST_SEARCHED)
             for loop in loops(parsed.tree)
-            for call in calls_of(loop, frozenset({function}))
+            for call in calls_of(loop, {function})
         )
 
     def loop_calling(self, function: str) -> str:
@@ -135,12 +148,16 @@ class ProgramSource:
         found: dict[tuple[str, int], str] = {}
         for parsed in self.files.first(_MOST_SEARCHED):
             for loop in loops(parsed.tree):
-                for call in calls_of(loop, frozenset({function})):
+                for call in calls_of(loop, {function}):
                     place = parsed.file, call.lineno
                     found.setdefault(place, _shown(parsed.lines, loop, call))
         return next(iter(found.values())) if len(found) == 1 else ""
 
-    def runs_on_host(self, file: str, line: int) -> bool:
+    def runs_on_host(
+        self,
+        file: str,
+        line: int,
+    ) -> bool:
         """Whether all that is called on a line runs on the host, so that nothing there
         dispatches, or waits for a device, without a frame of its own.
         """
@@ -149,11 +166,15 @@ class ProgramSource:
 
     def _host_calls(self, parsed: ParsedFile) -> HostCalls:
         if parsed.file not in self._calls:
-            self._calls[parsed.file] = HostCalls(parsed.tree, self._compiled)
+            self._calls[parsed.file] = HostCalls(parsed, self._compiled)
         return self._calls[parsed.file]
 
     def can_be_made_ahead(
-        self, file: str, line: int, function: str, step_lines: frozenset[int]
+        self,
+        file: str,
+        line: int,
+        function: str,
+        step_lines: frozenset[int],
     ) -> bool:
         """Whether what a loop makes on a line goes into a step of the same loop, and of
         nothing that a step gives. function: of the program, that it calls there; "" for
@@ -174,7 +195,7 @@ class ProgramSource:
             steps = making.steps_of(loop, is_step)
             if steps:
                 return making.goes_into(loop, steps) and not making.comes_of(
-                    loop, steps, parsed.tree
+                    loop, steps, parsed.names
                 )
         return False
 
@@ -184,20 +205,29 @@ class ProgramSource:
         parsed = self.files.first(_MOST_SEARCHED)
         return compiled_names([file.tree for file in parsed])
 
-    def same_arguments(self, file: str, step: str, again: str) -> bool:
+    def same_arguments(
+        self,
+        file: str,
+        step: str,
+        again: str,
+    ) -> bool:
         """Whether each loop of a file that calls two functions once calls both on the
         same values, but for what the first one gives; False where none calls both.
         """
         parsed = self.files.read(file)
         found = []
         for loop in loops(parsed.tree) if parsed is not None else ():
-            first = calls_of(loop, frozenset({step}))
-            second = calls_of(loop, frozenset({again}))
+            first = calls_of(loop, {step})
+            second = calls_of(loop, {again})
             if len(first) == len(second) == 1:
                 found.append(on_same(loop, first[0], second[0]))
         return bool(found) and all(found)
 
-    def text_at(self, file: str, line: int | None) -> str:
+    def text_at(
+        self,
+        file: str,
+        line: int | None,
+    ) -> str:
         """A line without its indent, as far as it is shown; "" where it is not
         there.
         """
@@ -248,13 +278,21 @@ class ProgramSource:
         only = found[0] if len(found) == 1 else None
         return None if only is None or only[1] is None else (only[0], only[1])
 
-    def function_at(self, file: str, line: int) -> Signature | None:
+    def function_at(
+        self,
+        file: str,
+        line: int,
+    ) -> Signature | None:
         """The innermost function that holds a line; None outside of all."""
         parsed = self.files.read(file)
         around = functions_around(parsed.tree, line) if parsed is not None else []
         return signature(around[-1]) if around else None
 
-    def host_work(self, file: str, line: int) -> HostWork:
+    def host_work(
+        self,
+        file: str,
+        line: int,
+    ) -> HostWork:
         """What of the innermost function around a line no compiler does in each call;
         NONE for nothing.
         """
@@ -263,7 +301,11 @@ class ProgramSource:
             self._host_work[asked] = self._work_at(file, line)
         return self._host_work[asked]
 
-    def _work_at(self, file: str, line: int) -> HostWork:
+    def _work_at(
+        self,
+        file: str,
+        line: int,
+    ) -> HostWork:
         parsed = self.files.read(file)
         around = functions_around(parsed.tree, line) if parsed is not None else []
         if not around:
@@ -290,7 +332,11 @@ class ProgramSource:
         return witness_of(parsed, self.line_of(spent), names)
 
 
-def _shown(lines: Sequence[str], loop: ast.For | ast.While, call: ast.Call) -> str:
+def _shown(
+    lines: Sequence[str],
+    loop: ast.For | ast.While,
+    call: ast.Call,
+) -> str:
     """The loop's first line and those of the call, without their common indent."""
     first, last = call.lineno, (call.end_lineno or call.lineno)
     shown = lines[first - 1 : min(last, first + _MOST_LINES - 1)]

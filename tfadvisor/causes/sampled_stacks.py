@@ -139,7 +139,10 @@ class Stacks(msgspec.Struct, frozen=True, dict=True):
         return np.where(is_known, within, found)
 
 
-def _outermost(below: Int64Array, which: BoolArray) -> Int64Array:
+def _outermost(
+    below: Int64Array,
+    which: BoolArray,
+) -> Int64Array:
     """Of each row the first that it is true of, -1 for none."""
     first = which.argmax(axis=1)
     rows = np.arange(len(below))
@@ -212,7 +215,10 @@ def stacks_of(samples: Samples) -> Stacks:
     return Stacks(frames, table, numbers[table], depth, is_own, imports)
 
 
-def _calls(stack: list[int], frames: tuple[Frame, ...]) -> list[int]:
+def _calls(
+    stack: list[int],
+    frames: tuple[Frame, ...],
+) -> list[int]:
     """None where tfadvisor itself or a profiler works; at most so deep."""
     calls = (frames[number] for number in stack)
     if any(is_own(call.file) or call.work is Work.PROFILING for call in calls):
@@ -220,7 +226,10 @@ def _calls(stack: list[int], frames: tuple[Frame, ...]) -> list[int]:
     return stack[:_DEEPEST]
 
 
-def sampled_of(samples: Samples, thread: int = 0) -> Sampled:
+def sampled_of(
+    samples: Samples,
+    thread: int = 0,
+) -> Sampled:
     """Of a thread, the main one by default. A sample stands for the time up to the next
     one; where many are missing, only for its own. Runs are cut where a sleep or a
     profiler's window begins or ends.
@@ -238,7 +247,10 @@ def sampled_of(samples: Samples, thread: int = 0) -> Sampled:
     return _cut(sampled, edges.reshape(-1))
 
 
-def _cut(sampled: Sampled, edges: Int64Array) -> Sampled:
+def _cut(
+    sampled: Sampled,
+    edges: Int64Array,
+) -> Sampled:
     """The same runs in pieces, none of which goes over an edge, in us."""
     if not len(sampled):
         return sampled
@@ -272,7 +284,10 @@ def _windows_us(samples: Samples) -> list[tuple[int, int]]:
     ]
 
 
-def unrecorded(sampled: Sampled, samples: Samples) -> Sampled:
+def unrecorded(
+    sampled: Sampled,
+    samples: Samples,
+) -> Sampled:
     """Without what passed while a profiler was at work, or began or ended to be."""
     away = np.ones(len(sampled), np.bool_)
     for begin, end in _windows_us(samples):
@@ -280,7 +295,11 @@ def unrecorded(sampled: Sampled, samples: Samples) -> Sampled:
     return sampled.only(away)
 
 
-def sleeping(sampled: Sampled, samples: Samples, least_us: int) -> BoolArray:
+def sleeping(
+    sampled: Sampled,
+    samples: Samples,
+    least_us: int,
+) -> BoolArray:
     """Of each run, whether the thread sleeps in it, for at least so long without a
     pause.
     """
@@ -291,7 +310,10 @@ def sleeping(sampled: Sampled, samples: Samples, least_us: int) -> BoolArray:
     return np.asarray((row >= 0) & (sampled.at_us < ends[row]))
 
 
-def readable(stacks: Stacks, sampled: Sampled) -> Sampled:
+def readable(
+    stacks: Stacks,
+    sampled: Sampled,
+) -> Sampled:
     """Without time in which tfadvisor itself or a profiler works, and without stacks
     that were read while they changed, as of Python that makes many short calls: they
     begin with another function than most. Their time is of the stacks around them.

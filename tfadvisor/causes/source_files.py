@@ -11,10 +11,12 @@ import ast
 import re
 import warnings
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
 
+from tfadvisor.causes.called import FileNames
 from tfadvisor.files import read_small
 from tfadvisor.trace.noted_sources import NotedSource
 
@@ -28,7 +30,7 @@ _MOST_FILES = 5_000
 _SKIPPED = frozenset({"site-packages", "node_modules", "__pycache__"})
 
 
-class ParsedFile(msgspec.Struct, frozen=True):
+class ParsedFile(msgspec.Struct, frozen=True, dict=True):
     """A file of the program."""
 
     tree: ast.Module
@@ -39,13 +41,22 @@ class ParsedFile(msgspec.Struct, frozen=True):
     file: str = ""
     """Its name, without its folder."""
 
+    @cached_property
+    def names(self) -> FileNames:
+        """What its names stand for."""
+        return FileNames(self.tree)
+
 
 class SourceFiles:
     """Files by the names that traces have: without their folders. Each is read when it
     is asked for first.
     """
 
-    def __init__(self, folder: Path | None, noted: Sequence[NotedSource] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path | None,
+        noted: Sequence[NotedSource] = (),
+    ) -> None:
         """folder: of the program, to be looked through; without one a noted file is
         read where it was, and only if it is still what ran.
         """
@@ -77,7 +88,11 @@ class SourceFiles:
         """
         return tuple(sorted(self._differ))
 
-    def _read(self, file: str, path: Path) -> ParsedFile | None:
+    def _read(
+        self,
+        file: str,
+        path: Path,
+    ) -> ParsedFile | None:
         import hashlib  # OpenSSL's, which few reports need
 
         try:
@@ -94,7 +109,11 @@ class SourceFiles:
         except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
             return None
 
-    def _state(self, file: str, digest: str) -> str:
+    def _state(
+        self,
+        file: str,
+        digest: str,
+    ) -> str:
         known = self._digests.get(file)
         if known is None:
             return UNKNOWN

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tfadvisor.causes.called import Function, functions_in, last_name, owner_of
 from tfadvisor.printable import cut
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _READS = frozenset("float int bool str print asarray array item tolist numpy".sp
 """What reads an array's value, as programs write it."""
 _READING = frozenset("_value __array__ __float__ __int__ __bool__ __str__".split())
 """The same as frames name it."""
-_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
+_Function = Function | ast.Module
 
 
 class Witness(msgspec.Struct, frozen=True):
@@ -72,7 +73,10 @@ def called_in(spent: Spent) -> frozenset[str]:
     return frozenset({name}) if name.isidentifier() else frozenset()
 
 
-def with_aliases(tree: ast.Module, names: frozenset[str]) -> frozenset[str]:
+def with_aliases(
+    tree: ast.Module,
+    names: frozenset[str],
+) -> frozenset[str]:
     """With the names of what is made of one of these functions: `predict` of
     `predict = jax.jit(model)`.
     """
@@ -83,7 +87,10 @@ def with_aliases(tree: ast.Module, names: frozenset[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _is_one_of(names: frozenset[str], node: ast.expr) -> bool:
+def _is_one_of(
+    names: frozenset[str],
+    node: ast.expr,
+) -> bool:
     return isinstance(node, ast.Name) and node.id in names
 
 
@@ -98,7 +105,10 @@ def made_by_calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
                     yield target.id, node.value
 
 
-def line_within(detail: str, file: str) -> int | None:
+def line_within(
+    detail: str,
+    file: str,
+) -> int | None:
     """The line that a detail names itself: of a comprehension in the same file, or as
     samples have it.
     """
@@ -109,7 +119,10 @@ def line_within(detail: str, file: str) -> int | None:
     return int(sampled[1]) if sampled is not None else None
 
 
-def function_at(tree: ast.Module, line: int) -> _Function | None:
+def function_at(
+    tree: ast.Module,
+    line: int,
+) -> _Function | None:
     """The function that begins on a line, decorators included, as frames name it."""
     for function in functions_in(tree):
         if first_line(function) == line:
@@ -117,22 +130,20 @@ def function_at(tree: ast.Module, line: int) -> _Function | None:
     return None
 
 
-def functions_in(
-    tree: ast.Module,
-) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """The outer ones before those inside of them."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
-
-
-def line_of_call(function: _Function, names: frozenset[str]) -> int | None:
+def line_of_call(
+    function: _Function,
+    names: frozenset[str],
+) -> int | None:
     """Where a function calls one of these; None for nowhere, or on several lines."""
     lines = {call.lineno for call in _own_calls(function) if last_name(call) in names}
     return lines.pop() if len(lines) == 1 else None
 
 
-def witness_of(parsed: ParsedFile, line: int, names: frozenset[str]) -> Witness | None:
+def witness_of(
+    parsed: ParsedFile,
+    line: int,
+    names: frozenset[str],
+) -> Witness | None:
     """Of the call of one of these names on a line, else of the outermost one there."""
     function = [parsed.tree, *functions_around(parsed.tree, line)][-1]
     calls = [call for call in _own_calls(function) if covers(call, line)]
@@ -150,20 +161,13 @@ def witness_of(parsed: ParsedFile, line: int, names: frozenset[str]) -> Witness 
     )
 
 
-def last_name(call: ast.Call) -> str:
-    """The last name of what is called: `step` of `trainer.step(x)`."""
-    if isinstance(call.func, ast.Attribute):
-        return call.func.attr
-    return call.func.id if isinstance(call.func, ast.Name) else ""
-
-
 def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
     """All that a function runs itself: nothing of functions that it defines."""
     left = [*ast.iter_child_nodes(function)][::-1]
     while left:
         node = left.pop()
         yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if not isinstance(node, Function | ast.ClassDef):
             left += [*ast.iter_child_nodes(node)][::-1]
 
 
@@ -173,18 +177,27 @@ def _own_calls(function: _Function) -> Iterator[ast.Call]:
             yield node
 
 
-def covers(node: ast.stmt | ast.expr, line: int) -> bool:
+def covers(
+    node: ast.stmt | ast.expr,
+    line: int,
+) -> bool:
     """Whether a line is one of its own."""
     return node.lineno <= line <= (node.end_lineno or node.lineno)
 
 
-def defines(tree: ast.Module, name: str) -> bool:
+def defines(
+    tree: ast.Module,
+    name: str,
+) -> bool:
     """Whether a file defines a function, or gives this name to what a call makes."""
     is_defined = any(function.name == name for function in functions_in(tree))
     return is_defined or any(target == name for target, _ in made_by_calls(tree))
 
 
-def outer_functions(tree: ast.Module, name: str) -> list[Signature | None]:
+def outer_functions(
+    tree: ast.Module,
+    name: str,
+) -> list[Signature | None]:
     """Of each function of this name the innermost one around it that calls it and does
     not hand it on, None for none. Two of them are enough.
     """
@@ -197,7 +210,10 @@ def outer_functions(tree: ast.Module, name: str) -> list[Signature | None]:
     return found
 
 
-def _only_calls(function: ast.AST, name: str) -> bool:
+def _only_calls(
+    function: ast.AST,
+    name: str,
+) -> bool:
     """Whether a function calls a name, and does nothing else with it."""
     nodes = [*ast.walk(function)]
     called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
@@ -205,7 +221,7 @@ def _only_calls(function: ast.AST, name: str) -> bool:
     return bool(uses) and all(id(use) in called for use in uses)
 
 
-def signature(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Signature:
+def signature(function: Function) -> Signature:
     """Of a function, as its file has it."""
     arguments = function.args
     names = [*arguments.posonlyargs, *arguments.args]
@@ -225,8 +241,9 @@ def signature(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Signature:
 
 
 def functions_around(
-    tree: ast.Module, line: int
-) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    tree: ast.Module,
+    line: int,
+) -> list[Function]:
     """Those that hold a line, the outermost first."""
     return [
         function
@@ -235,13 +252,16 @@ def functions_around(
     ]
 
 
-def first_line(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+def first_line(function: Function) -> int:
     """Where it begins, decorators included."""
     lines = (decorator.lineno for decorator in function.decorator_list)
     return min([function.lineno, *lines])
 
 
-def _loop_around(function: _Function, line: int) -> ast.For | ast.While | None:
+def _loop_around(
+    function: _Function,
+    line: int,
+) -> ast.For | ast.While | None:
     found = None
     for node in own_nodes(function):
         if isinstance(node, ast.For | ast.While) and node.lineno < line:
@@ -255,9 +275,12 @@ def _head(loop: ast.For | ast.While) -> str:
     return f"for {_text(loop.target)} in {_text(loop.iter)}"
 
 
-def _made_by(tree: ast.Module, call: ast.Call) -> tuple[str, ...]:
+def _made_by(
+    tree: ast.Module,
+    call: ast.Call,
+) -> tuple[str, ...]:
     """Empty for a function of another module, or one that is defined twice."""
-    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    owner = owner_of(call)
     if owner is not None and _text(owner) != "self":
         return ()
     name = last_name(call)

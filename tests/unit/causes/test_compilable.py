@@ -90,6 +90,7 @@ def test_what_is_all_on_arrays_can_be_compiled(tmp_path: Path, body: str) -> Non
         ("COUNT.append(x)\nreturn x", "COUNT.append", False),
         ("def inner(y):\n    print(y)\nreturn jax.vmap(inner)(x)", "print", False),
         ("return params(x)", "params", False),
+        ("y = jax.vmap(helper)(x)\nprint(y)\nreturn y", "print", False),
         ("if x.sum() > 0:\n    return x\nreturn -x", "if", False),
         ("return jax.device_get(x)", "jax.device_get", False),
         ("v = tf.Variable(x)\nreturn v", "tf.Variable", False),

@@ -191,6 +191,7 @@ import numpy as np
 from functools import partial
 from jax import random
 from data import read
+import distrax
 rng = np.random.default_rng(0)
 @partial(jax.jit, donate_argnums=0)
 def train_step(state, x):
@@ -339,6 +340,7 @@ def test_what_a_generator_gives_to_the_loop_can_be_made_ahead(tmp_path: Path) ->
         ("x.block_until_ready()", False),
         ("b = step(state, x)", False),
         ("b = model.apply(x)", False),
+        ("b = distrax.Normal(0, 1).sample()", False),
     ],
 )
 def test_a_line_is_on_the_host_where_each_of_its_calls_is_known_to_be(
