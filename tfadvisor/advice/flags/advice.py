@@ -4,11 +4,9 @@ that do harm. Read when needed.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -66,8 +64,8 @@ class Conflict(msgspec.Struct, frozen=True):
     """
 
     tests: Mapping[str, str]
-    up_to: str
     remark: Remark
+    up_to: str = ""
 
 
 class Advice(msgspec.Struct, frozen=True):
@@ -95,11 +93,11 @@ class Variable(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     owner: str
     kind: str = msgspec.field(name="type")
-    values: tuple[str, ...]
+    values: tuple[str, ...] = ()
     bounds: tuple[float, float] | None = msgspec.field(name="range", default=None)
     default: str | None = None
-    consequence: str
-    fatal: bool
+    consequence: str = ""
+    fatal: bool = False
     about: str
     source: str
     dangers: tuple[Danger, ...] = ()
@@ -113,85 +111,16 @@ class Variable(msgspec.Struct, frozen=True, kw_only=True):
 @cache
 def advice() -> Advice:
     """The hand-written part about flags."""
-    data = _read("advice.json")
-    sources = data["sources"]
-    renamed = [_sourced(raw, sources) for raw in data["renamed"]]
-    conflicts = [_sourced(raw, sources) for raw in data["conflicts"]]
-    gone = {
-        removed["flag"]: (removed["why"], sources[removed["source"]])
-        for removed in data["gone"]
-    }
-    return Advice(
-        renames=msgspec.convert(renamed, tuple[Rename, ...]),
-        gone=gone,
-        passes=msgspec.convert(data["passes"], tuple[Pass, ...]),
-        passes_source=sources["passes"],
-        dangers=_dangers(data["dangers"], sources),
-        conflicts=tuple(map(_conflict, conflicts)),
-    )
-
-
-def _dangers(
-    given: Sequence[Mapping[str, Any]], sources: Mapping[str, str]
-) -> dict[str, tuple[Danger, ...]]:
-    """By flag."""
-    found: dict[str, tuple[Danger, ...]] = {}
-    for raw in given:
-        flag = raw["flag"]
-        danger = msgspec.convert(_sourced(raw, sources), Danger)
-        found[flag] = (*found.get(flag, ()), danger)
-    return found
+    text = (_FOLDER / "advice.json").read_bytes()
+    return msgspec.json.decode(text, type=Advice)
 
 
 @cache
 def variables() -> Mapping[str, Variable]:
     """Every variable by name, sorted."""
-    data = _read("variables.json")
-    found = [_variable(raw, data) for raw in data["variables"]]
-    return {
-        variable.name: variable for variable in msgspec.convert(found, list[Variable])
-    }
-
-
-def _variable(raw: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    """With what all of its type share."""
-    kind = raw["type"]
-    usual = {"values": data["types"].get(kind, ())}
-    fatal = raw.get("fatal") or data["fatal"].get(kind, "")
-    otherwise = raw.get("otherwise") or data["otherwise"].get(kind, "")
-    return {
-        **_sourced({**usual, **raw}, data["sources"]),
-        "fatal": bool(fatal),
-        "consequence": fatal or otherwise,
-    }
-
-
-def _sourced(
-    raw: Mapping[str, Any],
-    sources: Mapping[str, str],
-    usual: str = "",
-) -> dict[str, Any]:
-    """With the address of its source, and of those of its dangers; usual: for what
-    names none.
-    """
-    name = raw.get("source", usual)
-    dangers = [_sourced(each, sources, name) for each in raw.get("dangers", ())]
-    return {**raw, "source": sources[name], "dangers": dangers}
-
-
-def _conflict(raw: Mapping[str, Any]) -> Conflict:
-    remark = Remark(
-        kind=raw.get("kind", "conflict"),
-        level=raw["level"],
-        text=raw["text"],
-        instead=raw.get("instead", ""),
-        source=raw["source"],
-    )
-    return Conflict(raw["if"], raw.get("up_to", ""), remark)
-
-
-def _read(name: str) -> Any:
-    return json.loads((_FOLDER / name).read_text(encoding="utf-8"))
+    text = (_FOLDER / "variables.json").read_bytes()
+    found = msgspec.json.decode(text, type=list[Variable])
+    return {variable.name: variable for variable in found}
 
 
 # What can be said about one setting.

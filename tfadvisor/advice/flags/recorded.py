@@ -7,7 +7,6 @@ print none.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -68,7 +67,7 @@ class Table(msgspec.Struct, frozen=True):
     variable: str
     library: str
     versions: tuple[str, ...]
-    periods: Mapping[str, Sequence[Sequence[Any]]]
+    periods: Mapping[str, Sequence[Sequence[Any]]] = msgspec.field(name="flags")
 
     @property
     def title(self) -> str:
@@ -114,10 +113,10 @@ class Table(msgspec.Struct, frozen=True):
         return self.versions[following]
 
 
-class RecordedFlags(msgspec.Struct, frozen=True):
+class RecordedFlags(msgspec.Struct, frozen=True, kw_only=True):
     """date: ISO, when the libraries were asked. machine: on what."""
 
-    date: str
+    date: str = msgspec.field(name="recorded")
     machine: str
     tables: tuple[Table, ...]
 
@@ -132,21 +131,7 @@ class RecordedFlags(msgspec.Struct, frozen=True):
 @cache
 def recording() -> RecordedFlags:
     """The recording that is shipped with this package."""
-    data = json.loads(_FILE.read_text(encoding="utf-8"))
-    return RecordedFlags(
-        date=data["recorded"],
-        machine=data["machine"],
-        tables=tuple(map(_table, data["tables"])),
-    )
-
-
-def _table(raw: Mapping[str, Any]) -> Table:
-    return Table(
-        variable=raw["variable"],
-        library=raw["library"],
-        versions=tuple(raw["versions"]),
-        periods=raw["flags"],
-    )
+    return msgspec.json.decode(_FILE.read_bytes(), type=RecordedFlags)
 
 
 def is_newer(version: str, than: str) -> bool:
