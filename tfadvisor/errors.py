@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 _NO_MEMORY = (
     "not enough memory for this trace. Choose one host with --host, or use a machine "
@@ -74,6 +75,19 @@ class UsageError(AdvisorError):
     """
 
     exit_code = 2
+
+
+@contextmanager
+def written(place: str) -> Iterator[None]:
+    """Raises UsageError where what is inside cannot be written. place: with the option
+    that names it.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(
+            f"{place}: cannot be written: {error.strerror or error}."
+        ) from error
 
 
 class SeveralMistakes(UsageError):

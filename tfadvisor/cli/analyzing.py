@@ -15,7 +15,7 @@ from tfadvisor.cli.outputs import (
     ReportPlace,
     check_outside,
     check_page_has_a_file,
-    note,
+    note_broken,
     write_form,
 )
 from tfadvisor.cli.reading import LEDGER, chosen_run, places, reading_progress
@@ -126,8 +126,7 @@ def analyze_paths(
 
     report, subject = _measured(chosen, options, place.form)
     _show(subject, place, showing)
-    for broken in report.broken:
-        note(f"{broken.name}: {broken.error}")
+    note_broken(report)
     return exit_code(report, fail_on)
 
 

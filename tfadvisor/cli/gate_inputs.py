@@ -105,6 +105,11 @@ def store_of(given: str | None, config: Config) -> Path:
     return place_of(given or config.baseline or DEFAULT_STORE)
 
 
+def store_at(given: str | None, config: Path | None) -> Path:
+    """The same, by the file of the configuration."""
+    return store_of(given, configured(config))
+
+
 def judged_snapshot(
     report: Report, model: str | None, labels: Mapping[str, str]
 ) -> Snapshot:

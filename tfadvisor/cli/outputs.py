@@ -7,17 +7,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tfadvisor.errors import UsageError
+from tfadvisor.errors import UsageError, written
 from tfadvisor.files import replace_file
 from tfadvisor.html_fragments import as_ascii
 from tfadvisor.printable import in_one_message, without_commands
 from tfadvisor.report.forms import Form
 from tfadvisor.text_page import screen_of
 from tfadvisor.trace.remote_path import was_address
+
+if TYPE_CHECKING:
+    from tfadvisor.report import Report
 
 
 class ReportPlace(msgspec.Struct, frozen=True):
@@ -85,12 +88,8 @@ def write_form(form: Form, subject: Any, output: Path | None, **settings: Any) -
 
 def write_output(output: Path, text: str, option: str) -> None:
     """To a file, whole or not at all."""
-    try:
+    with written(f"{option} {output}"):
         replace_file(output, text)
-    except OSError as error:
-        raise UsageError(
-            f"{option} {output}: cannot be written: {error.strerror or error}."
-        ) from error
 
 
 def write_out(text: str, *, page: bool = False, json: bool = False) -> None:
@@ -121,3 +120,9 @@ def write_json(data: Any) -> None:
 def note(message: str) -> None:
     """A line on stderr."""
     sys.stderr.write(f"tfadvisor: {in_one_message(message)}\n")
+
+
+def note_broken(report: Report) -> None:
+    """The rules and metrics that failed."""
+    for broken in report.broken:
+        note(f"{broken.name}: {broken.error}")

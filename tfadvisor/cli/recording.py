@@ -11,9 +11,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tfadvisor.cli.outputs import ReportPlace, note, write_form
+from tfadvisor.cli.outputs import ReportPlace, note, note_broken, write_form
 from tfadvisor.cli.typer_commands import argument, option
-from tfadvisor.errors import UsageError
+from tfadvisor.errors import UsageError, written
 from tfadvisor.units import duration, percent
 
 if TYPE_CHECKING:
@@ -52,13 +52,6 @@ StepCount = Annotated[
 Out = Annotated[Path, option("--out", "DIR", "logdir to write the trace to", RECORDING)]
 
 
-def check_rules(options: Options) -> None:
-    """Before anything is started. Raises UsageError for rules that are not there."""
-    from tfadvisor.advice.loading.catalogue import load_catalogue
-
-    load_catalogue(options.rules, options.disabled)
-
-
 def check_can_start_programs() -> None:
     """Raises UsageError where programs cannot be watched as they are here."""
     if not hasattr(os, "fork"):
@@ -80,12 +73,8 @@ def keep_recording(
     # imports NumPy, which no --help needs
     from tfadvisor.act.record import keep
 
-    try:
+    with written(f"--out {out}"):
         return keep(recorded, out, datetime.now(), options, command)
-    except OSError as error:
-        raise UsageError(
-            f"--out {out}: cannot be written: {error.strerror or error}."
-        ) from error
 
 
 def rated(
@@ -97,12 +86,8 @@ def rated(
     # imports NumPy, which no --help needs
     from tfadvisor.act.record import with_rates
 
-    try:
+    with written(f"--out {out}"):
         return with_rates(kept, options, ran_on=ran_on)
-    except OSError as error:
-        raise UsageError(
-            f"--out {out}: cannot be written: {error.strerror or error}."
-        ) from error
 
 
 def note_light(kept: KeptRun) -> None:
@@ -165,5 +150,4 @@ def note_kept(kept: KeptRun) -> None:
             f"the same command took {duration(earlier.step_ms)} a step in "
             f"{earlier.run}: {words} now, by one recording each."
         )
-    for broken in kept.report.broken:
-        note(f"{broken.name}: {broken.error}")
+    note_broken(kept.report)

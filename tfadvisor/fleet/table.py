@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.errors import TraceError, UsageError, written
 from tfadvisor.files import new_file, open_regular
 from tfadvisor.fleet.work import SCHEMA_VERSION, Row
 
@@ -80,13 +80,8 @@ def write_table(
     for name in Row.__struct_fields__:
         columns[name] = [getattr(row, name) for row in ordered]
     table = pa.table(columns, schema=schema())
-    try:
-        with new_file(path) as file:
-            pq.write_table(table, file, compression="zstd")
-    except OSError as error:
-        raise UsageError(
-            f"--output {path}: cannot be written: {error.strerror or error}."
-        ) from error
+    with written(f"--output {path}"), new_file(path) as file:
+        pq.write_table(table, file, compression="zstd")
 
 
 def schema() -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tfadvisor.act.repair.sources import ProgramFile, Sources
-from tfadvisor.errors import UsageError
+from tfadvisor.errors import UsageError, written
 from tfadvisor.files import new_file
 from tfadvisor.git import git
 
@@ -103,14 +103,10 @@ def write(
     for name, raw in whole.items():
         path = files[name].path
         mode = path.stat().st_mode & 0o7777
-        try:
+        with written(name):
             with new_file(path) as file:
                 file.write(raw)
             path.chmod(mode)
-        except OSError as error:
-            raise UsageError(
-                f"{name} cannot be written: {error.strerror or error}."
-            ) from error
 
 
 def _checked(

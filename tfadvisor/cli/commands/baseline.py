@@ -139,7 +139,7 @@ def list_runs(
     from tfadvisor.cli import gate_inputs
     from tfadvisor.comparison.baseline.store_text import entry, table
 
-    folder = gate_inputs.store_of(store, gate_inputs.configured(config))
+    folder = gate_inputs.store_at(store, config)
     runs, _ = _runs_of(folder, model)
     if format == "json":
         write_json([entry(kept) for kept in runs])
@@ -200,7 +200,7 @@ def show_run(
     from tfadvisor.comparison.baseline.store import named
     from tfadvisor.comparison.baseline.store_text import entry, page
 
-    (kept,) = named(gate_inputs.store_of(store, gate_inputs.configured(config)), [name])
+    (kept,) = named(gate_inputs.store_at(store, config), [name])
     side = kept.snapshot.side
     if format == "json":
         write_json(
@@ -228,7 +228,7 @@ def history(
     from tfadvisor.cli import gate_inputs
     from tfadvisor.comparison.baseline.history import as_html
 
-    folder = gate_inputs.store_of(store, gate_inputs.configured(config))
+    folder = gate_inputs.store_at(store, config)
     if output is not None:
         check_outside(output, [folder], "--output")
     runs, unusable = _runs_of(folder, model)
@@ -256,9 +256,7 @@ def remove_runs(names: SeveralNamed, store: Store = None, config: Config = None)
     from tfadvisor.comparison.baseline.store import remove
     from tfadvisor.comparison.baseline.store_text import line
 
-    for kept in remove(
-        gate_inputs.store_of(store, gate_inputs.configured(config)), names
-    ):
+    for kept in remove(gate_inputs.store_at(store, config), names):
         write_out(f"removed {line(kept)}\n")
     return 0
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfadvisor.cli.outputs import check_outside, note, write_out
+from tfadvisor.cli.outputs import check_outside, note, note_broken, write_out
 from tfadvisor.cli.reading import chosen_run, places
 from tfadvisor.cli.reading_options import OUTPUT, Paths, Reading, choice
 from tfadvisor.cli.typer_commands import Command, option, takes
-from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.errors import TraceError, UsageError, written
 from tfadvisor.printable import one_line
 
 if TYPE_CHECKING:
@@ -86,15 +86,10 @@ def export(paths: Paths, to: To, *, output: Target = None, reading: Reading) -> 
     chosen = chosen_run(read, options)
     target = output or _new_name(chosen, to)
     check_outside(target, read, "--output")
-    try:
+    with written(f"--output {target}"):
         report = _to_perfetto(chosen, options, target)
-    except OSError as error:
-        raise UsageError(
-            f"--output {target}: cannot be written: {error.strerror or error}."
-        ) from error
     note(f"wrote {target}.")
-    for broken in report.broken:
-        note(f"{broken.name}: {broken.error}")
+    note_broken(report)
     return 5 if report.broken else 0
 
 
@@ -172,13 +167,8 @@ def _check_profile(target: Path, paths: Sequence[Path], options: Options) -> Non
 def _write_profile(made: Profile, target: Path) -> None:
     from tfadvisor.serve import as_binary, export_file
 
-    try:
-        with export_file(target) as file:
-            file.write(as_binary(made.costs))
-    except OSError as error:
-        raise UsageError(
-            f"--output {target}: cannot be written: {error.strerror or error}."
-        ) from error
+    with written(f"--output {target}"), export_file(target) as file:
+        file.write(as_binary(made.costs))
     note(f"wrote {target}.")
 
 

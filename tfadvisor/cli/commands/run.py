@@ -28,7 +28,6 @@ from tfadvisor.cli.recording import (
     Out,
     StepCount,
     check_can_start_programs,
-    check_rules,
     keep_recording,
     note_first,
     note_kept,
@@ -188,6 +187,8 @@ def run(
     after_seconds = seconds_or_auto(recording.after)
     check_together(command, recording)
     options = reading.options()
+    from tfadvisor.analysis import check_rules  # imports NumPy, as the options do
+
     check_rules(options)
 
     place = ReportPlace(form, output, details)

@@ -26,7 +26,7 @@ from tfadvisor.comparison.baseline.snapshot_json import (
     from_text,
 )
 from tfadvisor.did_you_mean import did_you_mean
-from tfadvisor.errors import UsageError
+from tfadvisor.errors import UsageError, written
 from tfadvisor.files import only_writer, read_small_text, replace_file
 from tfadvisor.tallies import listed
 
@@ -185,17 +185,13 @@ def writing(folder: Path) -> Iterator[None]:
     """As the only writer of a store, which is made where there is none. Raises
     UsageError.
     """
-    try:
+    with written(str(folder)):
         folder.mkdir(parents=True, exist_ok=True)
         ignored = folder / ".gitignore"
         if not ignored.exists():
             replace_file(ignored, f".lock\n{_PENDING}/\n")
         with only_writer(folder):
             yield
-    except OSError as error:
-        raise UsageError(
-            f"{folder}: cannot be written: {error.strerror or error}."
-        ) from error
 
 
 def _read(file: Path) -> Snapshot:
