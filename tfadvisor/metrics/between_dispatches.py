@@ -21,7 +21,7 @@ from tfadvisor.metrics.steady import (
 from tfadvisor.metrics.step_arguments import share_of_arguments
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.host import Compiled, FrameShare, HostCost
-from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.classes import DeviceClass, is_keras_step
 from tfadvisor.timeline.summary import HostSummary
 from tfadvisor.units import PS_PER_MS, Unit, percent
 from tfadvisor.vocabulary import Better, TimeClass
@@ -88,11 +88,7 @@ def longest_host_calls(question: Question) -> str:
     )
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(an_accelerator,),
-    better=Better.LESS,
-)
+@metric(needs=(an_accelerator,))
 def host_op_share(question: Question) -> float:
     """Time of framework ops that run on the host of an accelerator run, over the time
     of all ops on host and devices. Ops of the input pipeline belong on the host and do
@@ -122,11 +118,7 @@ def host_op_types(question: Question) -> str:
     return ", ".join(sorted(time, key=lambda kind: -time[kind])[:3])
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(a_device, known_steps),
-    better=Better.LESS,
-)
+@metric(needs=(a_device, known_steps))
 def python_in_step_fraction(question: Question) -> float:
     """Share of step time in which no device works while the compiled step runs a Python
     function that it calls: tf.py_function, tf.numpy_function, jax.pure_callback and the
@@ -153,10 +145,7 @@ def python_in_step_op(question: Question) -> str:
     return found[0]
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def loop_python_fraction(question: Question) -> float:
     """host_fraction without python_in_step_fraction and argument_python_fraction:
     Python of the loop that runs the steps.
@@ -166,10 +155,7 @@ def loop_python_fraction(question: Question) -> float:
     return max(share(question, TimeClass.HOST) - others, 0.0)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def batch_python_fraction(question: Question) -> float:
     """Share of step time in which no device works while Python of the loop builds the
     next batch. Without Python frames the sign is work inside the step's marker, before
@@ -181,10 +167,7 @@ def batch_python_fraction(question: Question) -> float:
     )
 
 
-@metric(
-    unit=Unit.MS,
-    better=Better.LESS,
-)
+@metric(unit=Unit.MS)
 def loop_python_ms_per_step(question: Question) -> float:
     """loop_python_fraction in milliseconds per step. The calls of a plain loop or of
     Keras take about 0.1 ms.
@@ -196,10 +179,7 @@ def loop_python_ms_per_step(question: Question) -> float:
     )
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def eager_dispatch_fraction(question: Question) -> float:
     """Share of step time in which no device works while the driving thread dispatches
     ops one by one outside any compiled function, including short pauses between two of
@@ -212,10 +192,7 @@ def eager_dispatch_fraction(question: Question) -> float:
     )
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def eager_step_share(question: Question) -> float:
     """Share of the counted steps in which Python dispatches eight ops or more one by
     one. TensorFlow's that save or restore variables, and those between the step's
@@ -231,11 +208,7 @@ def eager_step_share(question: Question) -> float:
     return sum(host.evidence.calls.eager_steps for host in hosts) / counted_steps(hosts)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(a_device,),
-    better=Better.LESS,
-)
+@metric(needs=(a_device,))
 def crowded_launch_fraction(question: Question) -> float:
     """Share of step time in which no device works and the host dispatches, while ops of
     a tf.data pipeline run on two threads or more. It is part of
@@ -247,10 +220,7 @@ def crowded_launch_fraction(question: Question) -> float:
     )
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def file_writing_fraction(question: Question) -> float:
     """Share of step time between the end of the step's compiled function and the last
     op that writes a checkpoint, a summary or another file. The trace does not show
@@ -259,10 +229,7 @@ def file_writing_fraction(question: Question) -> float:
     return spent(counted_hosts(question.run), HostCost.WRITING)
 
 
-@metric(
-    unit=Unit.COUNT,
-    better=Better.LESS,
-)
+@metric(unit=Unit.COUNT)
 def file_writes_per_step(question: Question) -> float:
     """Number of ops per step that write a checkpoint, a summary or another file and
     that Python dispatches.
@@ -272,10 +239,7 @@ def file_writes_per_step(question: Question) -> float:
     ) / counted_steps(question.run.hosts)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def pipeline_building_fraction(question: Question) -> float:
     """Share of step time from the first op with which Python builds a tf.data dataset
     or iterator inside a step until its first batch is ready, including the tracing of
@@ -285,10 +249,7 @@ def pipeline_building_fraction(question: Question) -> float:
     return spent(counted_hosts(question.run), HostCost.BUILDING)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def pipeline_building_step_share(question: Question) -> float:
     """Share of the counted steps in which Python builds a tf.data dataset or iterator.
     It is 1 for a loop that calls model.predict in every step.
@@ -310,10 +271,7 @@ def pipeline_built(question: Question) -> str:
     return "iterator"
 
 
-@metric(
-    unit=Unit.COUNT,
-    better=Better.LESS,
-)
+@metric(unit=Unit.COUNT)
 def loop_iterations_per_step(question: Question) -> float:
     """Number of iterations per step of the longest while loop inside TensorFlow's
     compiled functions: tf.while_loop, tf.map_fn, loops over tensors, recurrent layers.
@@ -324,10 +282,7 @@ def loop_iterations_per_step(question: Question) -> float:
     ) / counted_steps(question.run.hosts)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.NEITHER,
-)
+@metric(better=Better.NEITHER)
 def wait_fraction(question: Question) -> float:
     """Share of step time in which the driving thread blocks until something else is
     done. It overlaps device work, so it is no class of the breakdown: a host should
@@ -346,11 +301,7 @@ def wait_fraction(question: Question) -> float:
 # Tracing and compilation inside steps that should run compiled code.
 
 
-@metric(
-    unit=Unit.COUNT,
-    needs=(known_steps,),
-    better=Better.LESS,
-)
+@metric(unit=Unit.COUNT, needs=(known_steps,))
 def retraces_in_steady_state(question: Question) -> float:
     """How often a function was compiled during the counted steps, or traced anew by
     TensorFlow. Tracing for shapes alone does not count.
@@ -446,6 +397,12 @@ def recompiled_function(question: Question) -> str:
 
 
 @fact
+def recompiled_owner(question: Question) -> str:
+    """Who makes that function: `Keras`, for a model, or the `program`."""
+    return "Keras" if is_keras_step(recompiled_function(question)) else "program"
+
+
+@fact
 def recompiled_arguments(question: Question) -> str:
     """How the arguments of that function's programs differ: rows (only the sizes of
     first axes), lengths (sizes of other axes too), differ (types, or how many there
@@ -464,10 +421,7 @@ def recompiled_difference(question: Question) -> str:
     return words
 
 
-@metric(
-    unit=Unit.COUNT,
-    better=Better.LESS,
-)
+@metric(unit=Unit.COUNT)
 def recompiled_sizes(question: Question) -> float:
     """How many sizes that axis has among the first programs of the function. Two mean
     one odd batch, such as the last of an epoch.

@@ -17,28 +17,19 @@ _NAMED = 8
 """Hosts that a text names."""
 
 
-@metric(
-    unit=Unit.COUNT,
-    better=Better.LESS,
-)
+@metric(unit=Unit.COUNT)
 def dropped_events(question: Question) -> float:
     """Number of events that the profiler reports as lost."""
     return float(sum(host.capture.dropped for host in question.run.hosts))
 
 
-@metric(
-    unit=Unit.COUNT,
-    better=Better.LESS,
-)
+@metric(unit=Unit.COUNT)
 def profiler_errors(question: Question) -> float:
     """Number of errors that the profiler wrote into the trace, over all hosts."""
     return float(sum(len(host.capture.errors) for host in question.run.hosts))
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.MORE,
-)
+@metric(better=Better.MORE)
 def step_confidence(question: Question) -> float:
     """Confidence in where steps begin and end, on the least certain host: 1 for
     markers, less for inferred steps.
@@ -46,11 +37,7 @@ def step_confidence(question: Question) -> float:
     return min(host.steps.confidence for host in question.run.hosts)
 
 
-@metric(
-    unit=Unit.COUNT,
-    better=Better.LESS,
-    scatter=Scatter.COUNTED,
-)
+@metric(unit=Unit.COUNT, scatter=Scatter.COUNTED)
 def first_steps_set_aside(question: Question) -> float:
     """Number of steps left out because they compile or warm up. Last steps that the
     trace cuts off do not count here.
@@ -59,10 +46,7 @@ def first_steps_set_aside(question: Question) -> float:
     return float(sum(kind in (StepKind.COMPILING, StepKind.WARM_UP) for kind in kinds))
 
 
-@metric(
-    unit=Unit.COUNT,
-    better=Better.LESS,
-)
+@metric(unit=Unit.COUNT)
 def silent_accelerators(question: Question) -> float:
     """Number of GPU or TPU planes without a single event. Unused devices look the same
     as devices that the profiler could not see.
@@ -70,10 +54,7 @@ def silent_accelerators(question: Question) -> float:
     return float(sum(len(host.capture.silent) for host in question.run.hosts))
 
 
-@metric(
-    unit=Unit.COUNT,
-    better=Better.NEITHER,
-)
+@metric(unit=Unit.COUNT, better=Better.NEITHER)
 def copying_accelerators(question: Question) -> float:
     """Number of GPUs or TPUs that only copy in this trace: to or from the host or
     another device. No share of step time is about them.
@@ -91,11 +72,7 @@ def graphs_while_recording(question: Question) -> str:
     return "as usual"
 
 
-@metric(
-    unit=Unit.COUNT,
-    better=Better.LESS,
-    scatter=Scatter.COUNTED,
-)
+@metric(unit=Unit.COUNT, scatter=Scatter.COUNTED)
 def unread_host_files(question: Question) -> float:
     """Number of hosts whose trace file is missing, cut short or otherwise cannot be
     read, while others' can.
@@ -148,10 +125,7 @@ _CONCURRENT = "2024-03-18"
 """
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def kernels_in_turn_fraction(question: Question) -> float:
     """Share of the kernels' time on an NVIDIA GPU outside of its busiest stream, where
     the trace is of before March 2024, when the profiler by default let no two kernels
@@ -299,11 +273,7 @@ without.
 """
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(known_steps,),
-    better=Better.LESS,
-)
+@metric(needs=(known_steps,))
 def tracer_fraction(question: Question) -> float:
     """Share of step time that recording the driving thread takes, estimated from what
     was recorded of it: 0.2 µs for a Python frame and 1 µs for any other event.
@@ -379,10 +349,7 @@ def recorded_on(question: Question) -> str:
     return "windows" if on_windows else "another"
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def lost_launches_fraction(question: Question) -> float:
     """Share of the hosts' kernel launches that no event on a device answers, over the
     whole trace. Launches and events are matched by correlation id.
@@ -397,10 +364,7 @@ def lost_launches_fraction(question: Question) -> float:
     return sum(unrecorded.launches_lost for unrecorded in hosts) / launches
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def lost_runs_fraction(question: Question) -> float:
     """Share of the runs of XLA programs launched by the hosts that no device shows,
     over the whole trace.
@@ -412,10 +376,7 @@ def lost_runs_fraction(question: Question) -> float:
     return sum(unrecorded.runs_lost for unrecorded in hosts) / runs
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def unnamed_op_share(question: Question) -> float:
     """Share of the counted steps' compute, summed over events, in programs whose ops
     the trace does not name: it tells when the program runs, and its name.

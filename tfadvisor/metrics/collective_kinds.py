@@ -37,7 +37,7 @@ from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
 if TYPE_CHECKING:
-    from tfadvisor.timeline.summary import ProgramPatterns
+    from tfadvisor.timeline.summary import HotOp, ProgramPatterns
 
 _IN_A_LOOP = 2
 _OFFLOADED = re.compile(r"\b(?:async|call)-(?:start|done)\b")
@@ -168,10 +168,7 @@ def _exposed(question: Question, wanted: Callable[[_Label], bool]) -> float:
     return mine / total * exposed_transfer_fraction(question) if total else 0.0
 
 
-@metric(
-    unit=Unit.BYTES,
-    better=Better.NEITHER,
-)
+@metric(unit=Unit.BYTES, better=Better.NEITHER)
 def costliest_message_bytes(question: Question) -> float:
     """Mean size of the messages of the collective whose calls are exposed for longest,
     of whatever kind.
@@ -184,10 +181,7 @@ def costliest_message_bytes(question: Question) -> float:
     return first.bytes / first.calls
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def exposed_all_reduce_fraction(question: Question) -> float:
     """The part of exposed_transfer_fraction spent in AllReduces, in proportion to the
     exposed time of each kind of collective.
@@ -252,10 +246,7 @@ def _or_none(
         return ()
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def exposed_weight_gather_fraction(question: Question) -> float:
     """The part of exposed_transfer_fraction spent in all-gathers of the program's
     arguments, by the trace's HLO, and in all-gathers and reduce-scatters that a step
@@ -264,10 +255,7 @@ def exposed_weight_gather_fraction(question: Question) -> float:
     return _exposed_for(question, _Use.WEIGHTS)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def exposed_permute_fraction(question: Question) -> float:
     """The part of exposed_transfer_fraction spent in collective-permutes, sends and
     receives, as between the stages of a pipeline; what TPU hosts send between slices is
@@ -276,10 +264,7 @@ def exposed_permute_fraction(question: Question) -> float:
     return _exposed_for(question, _Use.PERMUTE)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def exposed_between_products_fraction(question: Question) -> float:
     """The part of exposed_transfer_fraction spent in collectives that wait for one
     matrix product and hold up another, as in tensor parallelism; from the trace's HLO.
@@ -288,10 +273,7 @@ def exposed_between_products_fraction(question: Question) -> float:
     return _exposed_for(question, _Use.BETWEEN_PRODUCTS)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def exposed_rest_fraction(question: Question) -> float:
     """exposed_transfer_fraction without exposed_weight_gather_fraction,
     exposed_permute_fraction and exposed_between_products_fraction: gradients and all
@@ -308,10 +290,7 @@ def exposed_rest_fraction(question: Question) -> float:
     return rest + _exposed_for(question, _Use.BETWEEN_PRODUCTS)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def short_collective_fraction(question: Question) -> float:
     """exposed_rest_fraction without its share of long_collective_fraction: what
     collectives cost by their number, at most.
@@ -323,10 +302,7 @@ def short_collective_fraction(question: Question) -> float:
     return rest * (1 - long)
 
 
-@metric(
-    unit=Unit.COUNT,
-    better=Better.LESS,
-)
+@metric(unit=Unit.COUNT)
 def collective_repeats_per_step(question: Question) -> float:
     """Number of times that a step runs the collective with the most exposed time. It
     exceeds 1 in a loop over layers.
@@ -481,7 +457,7 @@ def combine_all_gather_bytes(question: Question) -> str:
     if any(label.unsized for label in mine):
         raise MetricAbsent("the trace does not say how large the messages are")
     turns = max((label.repeats for label in mine if label.op), default=1.0)
-    each = sum(label.bytes for label in mine) / max(device_steps(question.run), 1)
+    each = sum(label.bytes for label in mine) / device_steps(question.run)
     return str(math.ceil(each / max(turns, 1.0)))
 
 
@@ -537,16 +513,24 @@ def tiny_op_place(question: Question) -> str:
     """The op, among the hottest that take less than 25 µs, that runs most often, with
     its place in the user's program: `loop_multiply_fusion (train.py:42)`.
     """
-    found = [
-        host.program.hot_ops for host in question.run.hosts if host.program is not None
-    ]
+    return _tiny_op(question).place()
+
+
+@fact
+def tiny_op_in_loop(question: Question) -> str:
+    """Whether that op runs in a while loop of the compiled program: `yes` or `no`."""
+    known = _tiny_op(question).known
+    return "yes" if known is not None and known.in_loop else "no"
+
+
+def _tiny_op(question: Question) -> HotOp:
+    """Of the first host with a program. Raises MetricAbsent."""
+    tables = (host.hot_ops for host in question.run.hosts if host.program is not None)
     tiny = [
         op
-        for ops in found[:1]
-        for op in ops.ops
-        if op.total_ps < op.count * _TINY_US * 1_000_000
+        for op in next(tables, ())
+        if op.total_ps < op.count * _TINY_US * 1_000_000 and op.place()
     ]
-    for op in sorted(tiny, key=lambda tiny_op: -tiny_op.count):
-        if op.place():
-            return op.place()
-    raise MetricAbsent("the trace holds no HLO that says where tiny ops come from")
+    if not tiny:
+        raise MetricAbsent("the trace holds no HLO that says where tiny ops come from")
+    return max(tiny, key=lambda op: op.count)

@@ -76,23 +76,17 @@ def _all_reduces(
     return [calls for calls in found if calls[2].any()]
 
 
-@metric(
-    unit=Unit.COUNT,
-    better=Better.LESS,
-)
+@metric(unit=Unit.COUNT)
 def collectives_per_step(question: Question) -> float:
     """Number of collectives per step and device, a mean over the devices."""
     total = sum(
         int(host.steps.counts(device.collectives.step).sum())
         for host, device in _communicating(question)
     )
-    return total / max(device_steps(question.run), 1)
+    return total / device_steps(question.run)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def exposed_collective_fraction(question: Question) -> float:
     """Share of step time in which a device only communicates: collectives that no
     computation hides. This is the breakdown class `collective`.
@@ -101,10 +95,7 @@ def exposed_collective_fraction(question: Question) -> float:
     return class_shares(question.run)[TimeClass.COLLECTIVE]
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.MORE,
-)
+@metric(better=Better.MORE)
 def collective_overlap_fraction(question: Question) -> float:
     """Share of the collectives' time during which the same device computes. Collectives
     that run side by side count one by one.
@@ -120,10 +111,7 @@ def collective_overlap_fraction(question: Question) -> float:
     return 1 - exposed / total
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def collective_wait_fraction(question: Question) -> float:
     """Share of step time in which a device waits in a collective for the last device to
     arrive and computes nothing; a mean over the devices, from collectives seen on all
@@ -182,19 +170,12 @@ def _waited_ps(
         return None
     lo = meetings.exposed_from[:, member] + offset
     hi = meetings.start[:, member] + meetings.wait[:, member] + offset
-    steady = host.steps.steady()
-    once = union(lo[counted], hi[counted]).within(
-        host.steps.starts[steady],
-        host.steps.ends[steady],
-    )
+    once = host.steps.spent_on(union(lo[counted], hi[counted]))
     each = np.clip(hi - lo, 0, meetings.exposed[:, member])
-    return min(int(once.sum()), int(each[counted].sum()))
+    return min(once, int(each[counted].sum()))
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def exposed_transfer_fraction(question: Question) -> float:
     """exposed_collective_fraction without the wait for the last device to arrive, where
     that wait is known: what faster links or fewer messages could save.
@@ -259,28 +240,18 @@ def known_meetings(question: Question) -> Meetings:
     return question.run.meetings
 
 
-@metric(
-    unit=Unit.MS,
-    better=Better.LESS,
-)
+@metric(unit=Unit.MS)
 def allreduce_ms_per_step(question: Question) -> float:
     """Time per step and device during which an AllReduce runs, including the wait for
     other devices.
     """
     total = 0
     for host, calls, chosen in _all_reduces(question):
-        steady = host.steps.steady()
-        running = union(calls.start[chosen], calls.end[chosen])
-        total += int(
-            running.within(host.steps.starts[steady], host.steps.ends[steady]).sum()
-        )
-    return total / max(device_steps(question.run), 1) / PS_PER_MS
+        total += host.steps.spent_on(union(calls.start[chosen], calls.end[chosen]))
+    return total / device_steps(question.run) / PS_PER_MS
 
 
-@metric(
-    unit=Unit.BYTES,
-    better=Better.LESS,
-)
+@metric(unit=Unit.BYTES)
 def allreduce_bytes_per_step(question: Question) -> float:
     """Bytes that a device hands to AllReduces in a step, from the shapes in the trace's
     HLO.
@@ -291,13 +262,10 @@ def allreduce_bytes_per_step(question: Question) -> float:
         if (sizes < 0).any():
             raise MetricAbsent("the trace does not say how large the messages are")
         total += int(sizes.sum())
-    return total / max(device_steps(question.run), 1)
+    return total / device_steps(question.run)
 
 
-@metric(
-    unit=Unit.MS,
-    better=Better.NEITHER,
-)
+@metric(unit=Unit.MS, better=Better.NEITHER)
 def allreduce_ideal_ms(question: Question) -> float:
     """Model parameters times 4 bytes over the bandwidth between devices: the least time
     in which fp32 gradients can be reduced. Needs `--bandwidth`.
@@ -307,10 +275,7 @@ def allreduce_ideal_ms(question: Question) -> float:
     )
 
 
-@metric(
-    unit=Unit.MS,
-    better=Better.NEITHER,
-)
+@metric(unit=Unit.MS, better=Better.NEITHER)
 def allreduce_ring_ideal_ms(question: Question) -> float:
     """Bytes that the AllReduces of a step really carry, times 2(n-1)/n for n devices,
     over the bandwidth: the least time that a ring needs. Needs `--bandwidth`.
@@ -338,10 +303,7 @@ def allreduce_within_host(question: Question) -> str:
     return "no"
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.MORE,
-)
+@metric(better=Better.MORE)
 def allreduce_efficiency(question: Question) -> float:
     """allreduce_ideal_ms over allreduce_ms_per_step: 1 is ideal. It exceeds 1 when
     gradients are smaller than fp32 or not all of them are reduced.
@@ -377,13 +339,10 @@ def _transfer_ms_per_step(question: Question) -> float:
             meetings.step[:, member]
         )
         total -= int(meetings.wait[counted & chosen, member].sum())
-    return total / max(device_steps(question.run), 1) / PS_PER_MS
+    return total / device_steps(question.run) / PS_PER_MS
 
 
-@metric(
-    unit=Unit.GB_S,
-    better=Better.MORE,
-)
+@metric(unit=Unit.GB_S, better=Better.MORE)
 def allreduce_bus_gb_s(question: Question) -> float:
     """Bus bandwidth of the AllReduces (NCCL's `busbw`): true bytes times 2(n-1)/n over
     their time, without the wait for other devices where that is known. Compare it with
@@ -400,10 +359,7 @@ def allreduce_bus_gb_s(question: Question) -> float:
     return _ring_bytes_per_step(question) / (milliseconds / 1e3) / _GB
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.MORE,
-)
+@metric(better=Better.MORE)
 def allreduce_nvlink_share(question: Question) -> float:
     """allreduce_bus_gb_s over what NVLink carries one way: half of what NVIDIA's data
     sheet says of the GPU.
@@ -419,10 +375,7 @@ def allreduce_nvlink_share(question: Question) -> float:
     )
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.NEITHER,
-)
+@metric(better=Better.NEITHER)
 def sparse_core_fraction(question: Question) -> float:
     """Share of step time in which sparse cores of the TPUs run ops, beside the other
     cores or alone: look-ups of embeddings, or collectives that XLA moves there."""
@@ -433,10 +386,7 @@ def sparse_core_fraction(question: Question) -> float:
     return found / device_ps(question.run)
 
 
-@metric(
-    unit=Unit.BYTES,
-    better=Better.NEITHER,
-)
+@metric(unit=Unit.BYTES, better=Better.NEITHER)
 def collective_message_bytes(question: Question) -> float:
     """Median size of the messages of the counted steps' AllReduces, from the shapes in
     the trace's HLO.
@@ -444,10 +394,7 @@ def collective_message_bytes(question: Question) -> float:
     return float(median(_sizes(question)[0]))
 
 
-@metric(
-    unit=Unit.US,
-    better=Better.NEITHER,
-)
+@metric(unit=Unit.US, better=Better.NEITHER)
 def collective_us(question: Question) -> float:
     """Median length of a collective in the counted steps, waiting for other devices
     included. One that takes less than 50 µs carries little, whatever the trace says of
@@ -470,10 +417,7 @@ _LONG = 10
 or waits."""
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def long_collective_fraction(question: Question) -> float:
     """The part of exposed_transfer_fraction in collectives that take ten times
     collective_us or longer.
@@ -504,7 +448,7 @@ def _long_share(question: Question) -> tuple[float, float]:
         number += int(long.sum())
         mine += int(calls.exposed_ps[long].sum())
         total += int(calls.exposed_ps[counted].sum())
-    return number / max(device_steps(question.run), 1), mine / max(total, 1)
+    return number / device_steps(question.run), mine / max(total, 1)
 
 
 @fact
@@ -541,7 +485,7 @@ def _ring_bytes_per_step(question: Question) -> float:
         total += float(
             ring_bytes(CollectiveKind.ALL_REDUCE, calls.bytes[mine], group).sum()
         )
-    return total / max(device_steps(question.run), 1)
+    return total / device_steps(question.run)
 
 
 def _bandwidth(question: Question) -> float:

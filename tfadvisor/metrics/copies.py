@@ -65,7 +65,7 @@ def _register(
         totals = _totals(question, kind)
         if any(total.unsized for total in totals):
             raise MetricAbsent("the trace does not say how large these copies are")
-        return sum(total.bytes for total in totals) / max(device_steps(question.run), 1)
+        return sum(total.bytes for total in totals) / device_steps(question.run)
 
     milliseconds.__name__ = f"{word}_ms_per_step"
     size.__name__ = f"{word}_bytes_per_step"
@@ -75,11 +75,7 @@ def _register(
     )
     size.__doc__ = f"Bytes copied {way} per step and device."
     for unit, function in ((Unit.MS, milliseconds), (Unit.BYTES, size)):
-        metric(
-            unit=unit,
-            needs=(known_steps, an_accelerator),
-            better=Better.LESS,
-        )(function)
+        metric(unit=unit, needs=(known_steps, an_accelerator))(function)
 
 
 for _word, _about in _WAYS.items():
@@ -94,11 +90,7 @@ _WITH_A_CPU = re.compile(r"\bG[HB]\d", re.IGNORECASE)
 """GH200, GB200: NVLink links these to the CPU beside them."""
 
 
-@metric(
-    unit=Unit.GB_S,
-    needs=(a_gpu, known_steps),
-    better=Better.MORE,
-)
+@metric(unit=Unit.GB_S, needs=(a_gpu, known_steps), better=Better.MORE)
 def h2d_gb_s(question: Question) -> float:
     """Rate of the host-to-device copies: bytes over the time in which one runs."""
     totals = _totals(question, DeviceClass.H2D)
@@ -106,7 +98,7 @@ def h2d_gb_s(question: Question) -> float:
     ps = covered_per_step(question.run, devices, DeviceClass.H2D)
     if not ps or any(total.unsized for total in totals):
         raise MetricAbsent("the trace does not say how large these copies are")
-    size = sum(total.bytes for total in totals) / max(device_steps(question.run), 1)
+    size = sum(total.bytes for total in totals) / device_steps(question.run)
     return size / ps * 1e3
 
 
@@ -154,7 +146,7 @@ def copy_rates(run: RunSummary) -> tuple[CopyRate, ...]:
     MetricAbsent without an accelerator.
     """
     devices = accelerators(run)
-    steps = max(device_steps(run), 1)
+    steps = device_steps(run)
     found = []
     for kind, way in _BETWEEN.items():
         ps = covered_per_step(run, devices, kind)
@@ -212,21 +204,16 @@ def _count(copies: Sequence[CopyTotals]) -> int:
     return sum(total.count for total in copies)
 
 
-@metric(
-    unit=Unit.COUNT,
-    needs=(a_gpu, known_steps),
-    better=Better.LESS,
-)
+@metric(unit=Unit.COUNT, needs=(a_gpu, known_steps))
 def d2h_copies_per_step(question: Question) -> float:
     """Number of device-to-host copies per step and device. The host waits for each of
     them when it reads the value.
     """
     # Of GPUs only: a TPU's line shows the start and the end of each copy as events of
     # their own.
-    return sum(total.count for total in _totals(question, DeviceClass.D2H)) / max(
-        device_steps(question.run),
-        1,
-    )
+    return sum(
+        total.count for total in _totals(question, DeviceClass.D2H)
+    ) / device_steps(question.run)
 
 
 def _host_copies(question: Question) -> list[CopyTotals]:
@@ -237,26 +224,17 @@ def _host_copies(question: Question) -> list[CopyTotals]:
     ]
 
 
-@metric(
-    unit=Unit.COUNT,
-    needs=(known_steps, an_accelerator),
-    better=Better.LESS,
-)
+@metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator))
 def host_copies_per_step(question: Question) -> float:
     """Number of copies between host and device, both ways, per step and device. An
     input of a few arrays and a loss need fewer than ten.
     """
-    return sum(host_copy.count for host_copy in _host_copies(question)) / max(
-        device_steps(question.run),
-        1,
+    return sum(host_copy.count for host_copy in _host_copies(question)) / device_steps(
+        question.run
     )
 
 
-@metric(
-    unit=Unit.BYTES,
-    needs=(known_steps, an_accelerator),
-    better=Better.NEITHER,
-)
+@metric(unit=Unit.BYTES, needs=(known_steps, an_accelerator), better=Better.NEITHER)
 def host_copy_bytes(question: Question) -> float:
     """Mean size of the copies between host and device whose size the trace gives."""
     found = _host_copies(question)
@@ -266,11 +244,7 @@ def host_copy_bytes(question: Question) -> float:
     return sum(copies.bytes for copies in found) / sized
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(known_steps, an_accelerator),
-    better=Better.LESS,
-)
+@metric(needs=(known_steps, an_accelerator))
 def pageable_copy_share(question: Question) -> float:
     """Share of the copies between host and device, by number, that touch pageable host
     memory, among those whose memory kind the trace gives. The driver copies such memory
@@ -330,10 +304,7 @@ def _hideable(question: Question) -> dict[str, float]:
     return {**found, "in": min(found["in"], share(question, TimeClass.COMPUTE))}
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def hideable_copy_fraction(question: Question) -> float:
     """Share of step time in which a device only copies although it need not: copies to
     the device as far as computation could hide them, and all other copies, which could
@@ -355,10 +326,7 @@ def hideable_copies(question: Question) -> str:
     return max(found, key=lambda way: found[way])
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def unhideable_copy_fraction(question: Question) -> float:
     """Share of step time in which a device only copies from the host and would still do
     so if its computation ran at the same time. It is what hideable_copy_fraction leaves
@@ -367,11 +335,7 @@ def unhideable_copy_fraction(question: Question) -> float:
     return max(_only_copying(question)["in"] - share(question, TimeClass.COMPUTE), 0.0)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(a_device,),
-    better=Better.LESS,
-)
+@metric(needs=(a_device,))
 def array_handing_fraction(question: Question) -> float:
     """The part of kernel_launch_gap_fraction in which the dispatching thread converts
     host arrays to device arrays: JAX's `DevicePut`, which converts and copies each
@@ -392,7 +356,7 @@ def _numbers(question: Question) -> ManyNumbers:
     return numbers
 
 
-@metric(unit=Unit.COUNT, better=Better.LESS)
+@metric(unit=Unit.COUNT)
 def numbers_as_arguments(question: Question) -> float:
     """Number of arguments of the step's program that are single numbers of one list or
     tree: each is converted and handed over on its own in every call. From the trace's

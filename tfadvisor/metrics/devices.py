@@ -27,11 +27,7 @@ ops take nearly all of its time it is an op by itself.
 """
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(known_steps,),
-    better=Better.LESS,
-)
+@metric(needs=(known_steps,))
 def device_skew_fraction(question: Question) -> float:
     """Difference in compute time between the busiest and the least busy device of a
     host in the same step, as a share of step time; a mean over the counted steps in
@@ -58,11 +54,7 @@ def device_skew_fraction(question: Question) -> float:
     return spread / time
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(known_steps,),
-    better=Better.LESS,
-)
+@metric(needs=(known_steps,))
 def op_count_skew(question: Question) -> float:
     """Difference in the number of ops between the devices of a host that run most and
     fewest in the counted steps, as a share of the larger number, on the worst host.
@@ -105,11 +97,7 @@ def _compute_ms(host: HostSummary) -> np.ndarray:
     )
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(known_steps,),
-    better=Better.MORE,
-)
+@metric(needs=(known_steps,), better=Better.MORE)
 def device_concurrency_fraction(question: Question) -> float:
     """Device work of a host over the time in which any of its devices works, times the
     number of devices, on the worst host: 1 when all work at once, 1/n when n devices
@@ -126,11 +114,7 @@ def device_concurrency_fraction(question: Question) -> float:
     return min(found)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(known_steps,),
-    better=Better.LESS,
-)
+@metric(needs=(known_steps,))
 def launch_stagger_fraction(question: Question) -> float:
     """Delay between the first and the last device of a host in beginning a step, as a
     share of step time; a mean over the counted steps. Host threads that contend launch
@@ -159,11 +143,7 @@ def launch_stagger_fraction(question: Question) -> float:
 # What the run had: hosts, devices, the GPU's generation and maker.
 
 
-@metric(
-    unit=Unit.COUNT,
-    needs=(a_device,),
-    better=Better.NEITHER,
-)
+@metric(unit=Unit.COUNT, needs=(a_device,), better=Better.NEITHER)
 def devices_per_host(question: Question) -> float:
     """Number of devices that work, on the host that has most. Each file of a trace
     counts as a host.
@@ -171,11 +151,7 @@ def devices_per_host(question: Question) -> float:
     return float(max(len(host.devices) for host in counted_hosts(question.run)))
 
 
-@metric(
-    unit=Unit.COUNT,
-    needs=(a_gpu,),
-    better=Better.NEITHER,
-)
+@metric(unit=Unit.COUNT, needs=(a_gpu,), better=Better.NEITHER)
 def compute_capability(question: Question) -> float:
     """CUDA compute capability of the oldest NVIDIA GPU that works, `8.9`: 7 is Volta, 8
     Ampere, 9 Hopper, 10 Blackwell.

@@ -10,8 +10,7 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, onc
 from tfadvisor.metrics.steady import counted_hosts, counted_ps, known_steps
 from tfadvisor.timeline.names.program_calls import function_of_module
 from tfadvisor.timeline.summary import HostSummary
-from tfadvisor.units import Unit
-from tfadvisor.vocabulary import Better, DeviceKind
+from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
     from tfadvisor.causes.program_source import CalledInLoop
@@ -43,7 +42,7 @@ def _evaluated(question: Question) -> tuple[Called, Called] | None:
     host = counted_hosts(question.run)[0]
     is_tensorflow = host.capture.framework == "tensorflow"
     found = _of_tensorflow(host) if is_tensorflow else _of_devices(host)
-    often = _OFTEN * int(host.steps.steady().sum())
+    often = _OFTEN * host.steps.steady_count
     found = [called for called in found if called.steps >= often]
     training = [called for called in found if called.trains]
     others = [called for called in found if called.trains is False]
@@ -89,7 +88,7 @@ def _of_devices(host: HostSummary) -> list[Called]:
     return found
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric
 def evaluated_fraction(question: Question) -> float:
     """Share of step time in a compiled function that a step calls beside the one that
     trains: of TensorFlow's one in which no op changes a variable otherwise than by

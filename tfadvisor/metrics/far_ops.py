@@ -123,7 +123,7 @@ def _told_elsewhere(question: Question) -> Iterable[HotOp]:
             continue
     for host in counted_hosts(question.run):
         rates = rates_of(question.run, host)
-        for op in host.program.hot_ops.ops if host.program is not None else ():
+        for op in host.hot_ops:
             if kind_of(op) in _ELSEWHERE or _leaves_units_idle(op, rates):
                 yield op
 
@@ -145,10 +145,7 @@ def _line(question: Question) -> list[FarOp]:
     return found[0]
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def far_op_fraction(question: Question) -> float:
     """Share of step time in ops that reach less than a tenth of both their device's
     memory bandwidth and its peak, by the bytes and operations that the trace's HLO
@@ -229,10 +226,7 @@ def far_op_speed(question: Question) -> str:
     )
 
 
-@metric(
-    unit=Unit.COUNT,
-    better=Better.NEITHER,
-)
+@metric(unit=Unit.COUNT, better=Better.NEITHER)
 def far_op_values_per_place(question: Question) -> float:
     """Of scatters that are the ops of far_op_fraction, how many values they put for
     each place that they have: many meet in one place, and wait for each other there. 0

@@ -65,10 +65,7 @@ def _slowest(question: Question) -> tuple[InputPipeline, InputStage]:
     return pipeline, pipeline.slowest()
 
 
-@metric(
-    unit=Unit.MS,
-    better=Better.LESS,
-)
+@metric(unit=Unit.MS)
 def input_stage_ms_per_step(question: Question) -> float:
     """Work of the slowest tf.data stage per step, divided by the number of calls that
     it runs in parallel. The pipeline cannot deliver a batch faster than this.
@@ -79,10 +76,7 @@ def input_stage_ms_per_step(question: Question) -> float:
     return stage.wall_ps / pipeline.steps / PS_PER_MS
 
 
-@metric(
-    unit=Unit.COUNT,
-    better=Better.LESS,
-)
+@metric(unit=Unit.COUNT)
 def input_stage_calls_per_step(question: Question) -> float:
     """Number of calls of the slowest tf.data stage per step; for a map fused with its
     batch, the number of elements that it works on.
@@ -93,10 +87,7 @@ def input_stage_calls_per_step(question: Question) -> float:
     return _elements(pipeline, stage) / pipeline.steps
 
 
-@metric(
-    unit=Unit.COUNT,
-    better=Better.MORE,
-)
+@metric(unit=Unit.COUNT, better=Better.MORE)
 def input_stage_parallelism(question: Question) -> float:
     """Number of calls that the slowest tf.data stage runs in parallel: 1 for a
     sequential stage.
@@ -104,10 +95,7 @@ def input_stage_parallelism(question: Question) -> float:
     return float(max(_slowest(question)[1].parallelism, 1))
 
 
-@metric(
-    unit=Unit.MS,
-    better=Better.LESS,
-)
+@metric(unit=Unit.MS)
 def input_wait_ms_per_step(question: Question) -> float:
     """input_bound_fraction in milliseconds per step. Passing a batch to the step alone
     takes a few tenths of a millisecond.
@@ -115,11 +103,7 @@ def input_wait_ms_per_step(question: Question) -> float:
     return share(question, TimeClass.INPUT) * float(periods_ms(question.run).mean())
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(a_device,),
-    better=Better.MORE,
-)
+@metric(needs=(a_device,), better=Better.MORE)
 def input_overlap_fraction(question: Question) -> float:
     """Share of step time that preparing the next batch during the step could hide: the
     smaller of the input's share and the rest of the step. The larger it is, the more
@@ -129,11 +113,7 @@ def input_overlap_fraction(question: Question) -> float:
     return min(waiting, 1 - waiting)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(a_device,),
-    better=Better.MORE,
-)
+@metric(needs=(a_device,), better=Better.MORE)
 def input_hideable_fraction(question: Question) -> float:
     """Share of the time spent waiting for input that preparing the next batch during
     the step could hide: input_overlap_fraction over input_bound_fraction.
@@ -390,10 +370,7 @@ def input_frame(question: Question) -> str:
     return _frames(question)[0].place()
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def loader_wait_share(question: Question) -> float:
     """Share of the time in the training loop's loading calls in which they wait for
     another thread or process to make the batch. It is near 1 where a background loader

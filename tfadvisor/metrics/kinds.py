@@ -15,7 +15,6 @@ from tfadvisor.timeline.names.host_events import op_type
 from tfadvisor.timeline.names.kernels import kernel_kind
 from tfadvisor.timeline.names.program_calls import serving_phase
 from tfadvisor.timeline.summary import HotOp, HotOps
-from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
 if TYPE_CHECKING:
@@ -271,19 +270,13 @@ def _of_phase(phase: str, question: Question) -> float:
     return of_step_time(question, [op for op, of in phases if of == phase])
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.NEITHER,
-)
+@metric(better=Better.NEITHER)
 def prefill_fraction(question: Question) -> float:
     """Share of step time in programs named for prefill."""
     return _of_phase("prefill", question)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.NEITHER,
-)
+@metric(better=Better.NEITHER)
 def decode_fraction(question: Question) -> float:
     """Share of step time in programs named for decoding or generating."""
     return _of_phase("decode", question)

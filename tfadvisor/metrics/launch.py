@@ -48,10 +48,7 @@ _CUT_OFF = 0.1
 _PRODUCTS = ("MatMul", "Conv", "Einsum")
 
 
-@metric(
-    unit=Unit.US,
-    better=Better.LESS,
-)
+@metric(unit=Unit.US)
 def kernel_launch_latency_us(question: Question) -> float:
     """Median time from the end of a kernel's launch call to the kernel's start, for
     kernels whose stream was free by then. Kernels that queue behind others do not
@@ -60,10 +57,7 @@ def kernel_launch_latency_us(question: Question) -> float:
     return percentile_of(_latencies(question), 50) / PS_PER_US
 
 
-@metric(
-    unit=Unit.US,
-    better=Better.LESS,
-)
+@metric(unit=Unit.US)
 def kernel_launch_latency_us_p95(question: Question) -> float:
     """95th percentile of the time from the end of a kernel's launch call to the
     kernel's start, for kernels whose stream was free by then.
@@ -81,11 +75,7 @@ def _latencies(question: Question) -> list[Distribution]:
     return together
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(a_gpu,),
-    better=Better.MORE,
-)
+@metric(needs=(a_gpu,), better=Better.MORE)
 def queued_kernel_fraction(question: Question) -> float:
     """Share of the kernels' time in kernels that were launched before their GPU had
     finished what came before them. Near 1 the host is ahead and the GPU sets the pace;
@@ -98,11 +88,7 @@ def queued_kernel_fraction(question: Question) -> float:
     return sum(launches.behind_ps for launches in found) / linked
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(a_gpu,),
-    better=Better.MORE,
-)
+@metric(needs=(a_gpu,), better=Better.MORE)
 def graph_kernel_share(question: Question) -> float:
     """Share of the kernels with a known launch, by number, that a CUDA or HIP graph
     launched (XLA: command buffers). Such kernels have no launch time of their own.
@@ -115,11 +101,7 @@ def graph_kernel_share(question: Question) -> float:
     )
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(a_gpu,),
-    better=Better.NEITHER,
-)
+@metric(needs=(a_gpu,), better=Better.NEITHER)
 def aligned_kernel_share(question: Question) -> float:
     """Share of the kernels' time, summed over kernels, whose op no event names and
     their place among the launches of the program's schedule tells: those of libraries
@@ -146,24 +128,15 @@ def graph_detail(question: Question) -> str:
     return "only the whole graph" if any(map(is_whole_graph, names)) else "each kernel"
 
 
-@metric(
-    unit=Unit.COUNT,
-    needs=(known_steps, a_gpu),
-    better=Better.LESS,
-)
+@metric(unit=Unit.COUNT, needs=(known_steps, a_gpu))
 def graph_launches_per_step(question: Question) -> float:
     """Number of CUDA or HIP graph launches per step and device."""
-    return sum(device.launches.graphs for _, device in gpus(question.run)) / max(
-        device_steps(question.run),
-        1,
-    )
+    return sum(
+        device.launches.graphs for _, device in gpus(question.run)
+    ) / device_steps(question.run)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(a_device,),
-    better=Better.LESS,
-)
+@metric(needs=(a_device,))
 def launch_between_kernels_fraction(question: Question) -> float:
     """The part of kernel_launch_gap_fraction in gaps shorter than 100 µs: the time from
     one kernel to the launch of the next. Longer gaps belong to the dispatch of a whole
@@ -173,10 +146,7 @@ def launch_between_kernels_fraction(question: Question) -> float:
     total = device_ps(question.run)
     if not total:
         raise MetricAbsent("the trace holds no step")
-    counted = (
-        (host, host.takes_part & host.steps.steady()[None, :])
-        for host in counted_hosts(question.run)
-    )
+    counted = ((host, host.counted) for host in counted_hosts(question.run))
     return (
         sum(
             int(host.device_time.short_launch_ps[steps].sum())
@@ -186,11 +156,7 @@ def launch_between_kernels_fraction(question: Question) -> float:
     )
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(a_device,),
-    better=Better.LESS,
-)
+@metric(needs=(a_device,))
 def usual_launch_gap_fraction(question: Question) -> float:
     """kernel_launch_gap_fraction of the median step: what some steps alone wait for,
     as at the end of an epoch, does not count.
@@ -198,7 +164,7 @@ def usual_launch_gap_fraction(question: Question) -> float:
     needs_own_launches(question.run)
     found = []
     for host in counted_hosts(question.run):
-        steps = host.breakdown[host.takes_part & host.steps.steady()[None, :]]
+        steps = host.breakdown[host.counted]
         found.append(steps[:, TimeClass.LAUNCH] / np.maximum(steps.sum(axis=1), 1))
     shares = np.concatenate(found) if found else np.empty(0)
     if not len(shares):
@@ -206,11 +172,7 @@ def usual_launch_gap_fraction(question: Question) -> float:
     return median(shares)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(known_steps,),
-    better=Better.LESS,
-)
+@metric(needs=(known_steps,))
 def repeated_op_fraction(question: Question) -> float:
     """Share of step time in short TensorFlow ops that a step runs by the hundred: types
     of which at least 200 run per step and device for less than 100 µs each, without
@@ -279,11 +241,7 @@ def _repeated(question: Question) -> dict[str, tuple[int, int]]:
     }
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(a_device,),
-    better=Better.LESS,
-)
+@metric(needs=(a_device,))
 def tiny_op_fraction(question: Question) -> float:
     """Share of step time that ops cost by their number: kernel_launch_gap_fraction,
     without launches that take their arguments apart for the most part, plus
@@ -294,11 +252,7 @@ def tiny_op_fraction(question: Question) -> float:
     return gaps + repeated_op_fraction(question)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(a_device,),
-    better=Better.LESS,
-)
+@metric(needs=(a_device,))
 def tiny_kernel_fraction(question: Question) -> float:
     """Share of step time in which a device runs a kernel (on a CPU: an op) shorter than
     20 µs; a mean over the devices. The waiting between them does not count.
@@ -316,10 +270,7 @@ def tiny_kernel_fraction(question: Question) -> float:
     )
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def small_kernel_share(question: Question) -> float:
     """Share of the counted steps' kernels (on a CPU: ops), by number, that take less
     than 10 µs. A launch costs the host 2 to 10 µs, so below that the launch costs more
@@ -335,21 +286,14 @@ def small_kernel_share(question: Question) -> float:
     )
 
 
-@metric(
-    unit=Unit.COUNT,
-    needs=(known_steps,),
-    better=Better.LESS,
-)
+@metric(unit=Unit.COUNT, needs=(known_steps,))
 def kernels_per_step(question: Question) -> float:
     """Number of kernels (on a CPU: ops) per step and device."""
     kernels = sum(device.launches.kernels for device in _working(question))
-    return kernels / max(device_steps(question.run), 1)
+    return kernels / device_steps(question.run)
 
 
-@metric(
-    unit=Unit.US,
-    better=Better.NEITHER,
-)
+@metric(unit=Unit.US, better=Better.NEITHER)
 def median_kernel_us(question: Question) -> float:
     """Median length of a kernel (on a CPU: an op) in the counted steps."""
     return (
@@ -373,11 +317,7 @@ def _working(question: Question) -> list[DeviceSummary]:
     return found
 
 
-@metric(
-    unit=Unit.COUNT,
-    needs=(known_steps,),
-    better=Better.LESS,
-)
+@metric(unit=Unit.COUNT, needs=(known_steps,))
 def dispatches_per_step(question: Question) -> float:
     """Number of programs and ops that the driving thread dispatches per step: in most
     steps, where most have the same number; else the mean.
@@ -387,7 +327,7 @@ def dispatches_per_step(question: Question) -> float:
     for host in counted_hosts(question.run):
         calls = host.evidence.calls
         if calls.dispatches >= 0:
-            number = int(host.steps.steady().sum())
+            number = host.steps.steady_count
             steps += number
             dispatched += number * _dispatches(calls, number)
     if not steps:
@@ -406,12 +346,7 @@ def _dispatches(calls: HostCalls, steps: int) -> float:
     return whole if whole and abs(mean / whole - 1) <= _CUT_OFF else mean
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(a_device,),
-    better=Better.LESS,
-    scatter=Scatter.EXACT,
-)
+@metric(needs=(a_device,), scatter=Scatter.EXACT)
 def eager_op_share(question: Question) -> float:
     """Share of the counted steps' ops, by number, that were dispatched one by one
     instead of inside a compiled function. In TensorFlow these are the eager runtime's
@@ -425,9 +360,7 @@ def eager_op_share(question: Question) -> float:
             rows = device.ops.of_class(DeviceClass.COMPUTE)
             total += int(ops.count[rows].sum())
             eager += int(
-                ops.count[rows][
-                    _is_eager(ops, rows, int(host.steps.steady().sum()))
-                ].sum()
+                ops.count[rows][_is_eager(ops, rows, host.steps.steady_count)].sum()
             )
             if device.kind is DeviceKind.CPU and number == 0:
                 eager += host.evidence.calls.run_eagerly
@@ -476,7 +409,7 @@ def _many_times(
     kind: str,
 ) -> str:
     number, ps = found[kind]
-    per_step = number / max(device_steps(question.run), 1)
+    per_step = number / device_steps(question.run)
     return (
         f"{kind}, {per_step:,.0f} times per step, {ps / number / PS_PER_US:.1f} µs each"
     )

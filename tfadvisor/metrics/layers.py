@@ -256,8 +256,7 @@ def known_by_hlo(run: RunSummary) -> Mapping[tuple[str, str], InProgram]:
     """
     found = {}
     for host in run.hosts:
-        ops = host.program.hot_ops.ops if host.program is not None else ()
-        known = [(row, op.known) for op in ops if op.known for row in op.rows]
+        known = [(row, op.known) for op in host.hot_ops if op.known for row in op.rows]
         if not known:
             continue
         keys = keys_of(host.program_device.ops, tuple(row for row, _ in known))
@@ -321,10 +320,7 @@ def _stack(known: InProgram) -> tuple[str, ...]:
 # cores with them.
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.NEITHER,
-)
+@metric(better=Better.NEITHER)
 def calm_op_share(question: Question) -> float:
     """What remains of the ops' time in a run without an accelerator if each execution
     takes as long as the fastest fifth of its op's. The rest is what other work on the
@@ -334,10 +330,7 @@ def calm_op_share(question: Question) -> float:
     return ops.calm_ps / ops.total_ps
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.NEITHER,
-)
+@metric(better=Better.NEITHER)
 def op_start_share(question: Question) -> float:
     """Share of the ops' time in a run without an accelerator that lies in the first 10
     µs of each: what ops cost by their number.
@@ -362,10 +355,7 @@ def _ops(run: RunSummary) -> CalmOps:
 # Work of recurrent layers, whose many small ops follow from their time steps.
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.NEITHER,
-)
+@metric(better=Better.NEITHER)
 def recurrent_cell_share(question: Question) -> float:
     """Share of the time of all compute ops that belongs to the time steps of
     recurrent layers (GRU, LSTM), gradients included.
@@ -377,10 +367,7 @@ def recurrent_cell_share(question: Question) -> float:
     return cells / found.compute_ps
 
 
-@metric(
-    unit=Unit.COUNT,
-    better=Better.NEITHER,
-)
+@metric(unit=Unit.COUNT, better=Better.NEITHER)
 def recurrent_cells(question: Question) -> float:
     """Number of cells of recurrent layers that the names of ops tell apart: one for
     each layer, or one for each time step where a Python loop calls the cell.

@@ -25,7 +25,7 @@ from tfadvisor.timeline.summary import (
     HostSummary,
     HotOp,
 )
-from tfadvisor.units import PS_PER_S, Unit
+from tfadvisor.units import PS_PER_S
 from tfadvisor.vocabulary import Better, TimeClass
 
 if TYPE_CHECKING:
@@ -310,10 +310,7 @@ def _hidden_bound(program: ProgramProducts, rates: Rates) -> LeastTime | None:
     return LeastTime(moving / seconds, arithmetic / seconds, least / seconds)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.MORE,
-)
+@metric(better=Better.MORE)
 def speed_of_light_fraction(question: Question) -> float:
     """Share of step time that the devices need at least for what they compute: for each
     op its bytes over their memory's bandwidth, or its operations over their peak in the
@@ -322,10 +319,7 @@ def speed_of_light_fraction(question: Question) -> float:
     return bounded_ops(question.run).least
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.MORE,
-)
+@metric(better=Better.MORE)
 def near_limit_fraction(question: Question) -> float:
     """Share of step time in ops that take at most three times as long as the devices
     need at least for them, by bandwidth or peak.
@@ -333,10 +327,7 @@ def near_limit_fraction(question: Question) -> float:
     return bounded_ops(question.run).near
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.NEITHER,
-)
+@metric(better=Better.NEITHER)
 def unknown_cost_fraction(question: Question) -> float:
     """Share of step time in computation of which the trace does not tell how many bytes
     it moves and operations it does.
@@ -347,10 +338,7 @@ def unknown_cost_fraction(question: Question) -> float:
 # How much of the devices' peak the products get.
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.MORE,
-)
+@metric(better=Better.MORE)
 def mfu(question: Question) -> float:
     """Model FLOPs utilisation: operations of the matrix products and convolutions of a
     step, from the programs' HLO, over what the device could do in a step's time at its

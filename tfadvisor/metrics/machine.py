@@ -111,12 +111,7 @@ def program_cores(question: Question) -> float:
     return largest(question, lambda counted: a_second(counted, "program_seconds"))
 
 
-@metric(
-    unit=Unit.COUNT,
-    needs=(known_counters,),
-    better=Better.LESS,
-    scatter=Scatter.FACTOR,
-)
+@metric(unit=Unit.COUNT, needs=(known_counters,), scatter=Scatter.FACTOR)
 def other_cores(question: Question) -> float:
     """Cores that all other processes of the machine kept busy on average, on the host
     where it is most.
@@ -124,11 +119,7 @@ def other_cores(question: Question) -> float:
     return largest(question, _others)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(known_counters,),
-    better=Better.LESS,
-)
+@metric(needs=(known_counters,))
 def stolen_core_share(question: Question) -> float:
     """Share of the time of a virtual machine's cores in which the hypervisor ran others
     on them; of the worst host.
@@ -136,11 +127,7 @@ def stolen_core_share(question: Question) -> float:
     return largest(question, lambda counted: share(counted, "stolen_seconds", *_ALL))
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(known_counters,),
-    better=Better.LESS,
-)
+@metric(needs=(known_counters,))
 def core_wait_share(question: Question) -> float:
     """Of the time in which threads of the recorded process ran or could have run, the
     share in which they had no core; of the worst host.
@@ -153,11 +140,7 @@ def core_wait_share(question: Question) -> float:
     )
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(known_counters,),
-    better=Better.LESS,
-)
+@metric(needs=(known_counters,))
 def throttled_fraction(question: Question) -> float:
     """Share of the periods of the control group's quota of cores, mostly 100 ms each,
     at which the group was stopped because its quota was used up; of the worst host.
@@ -192,11 +175,7 @@ def _others(counted: Counted) -> float | None:
 # The GPUs as their driver saw them while the trace was recorded.
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(known_counters,),
-    better=Better.MORE,
-)
+@metric(needs=(known_counters,), better=Better.MORE)
 def gpu_clock_fraction(question: Question) -> float:
     """Clock of a GPU's multiprocessors over the highest that they can have, of the
     slowest of those that worked.
@@ -249,11 +228,7 @@ def _told(question: Question, ask: Callable[[MachineGpu], float | None]) -> list
 # The host's memory while the trace was recorded.
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(known_counters,),
-    better=Better.MORE,
-)
+@metric(needs=(known_counters,), better=Better.MORE)
 def available_memory_fraction(question: Question) -> float:
     """Share of the machine's memory that its programs could still get, at the end of
     the recording where it was less; of the host where it is least.
@@ -276,12 +251,7 @@ def available_memory_fraction(question: Question) -> float:
     )
 
 
-@metric(
-    unit=Unit.BYTES,
-    needs=(known_counters, known_steps),
-    better=Better.LESS,
-    scatter=Scatter.FACTOR,
-)
+@metric(unit=Unit.BYTES, needs=(known_counters, known_steps), scatter=Scatter.FACTOR)
 def swapped_bytes_per_step(question: Question) -> float:
     """Bytes that the machine moved between memory and swap in a step of median length;
     of the worst host.
@@ -289,12 +259,7 @@ def swapped_bytes_per_step(question: Question) -> float:
     return per_step(question, "swapped_bytes")
 
 
-@metric(
-    unit=Unit.COUNT,
-    needs=(known_counters, known_steps),
-    better=Better.LESS,
-    scatter=Scatter.FACTOR,
-)
+@metric(unit=Unit.COUNT, needs=(known_counters, known_steps), scatter=Scatter.FACTOR)
 def major_faults_per_step(question: Question) -> float:
     """How often in a step of median length the recorded process needed a page that had
     to come from storage: swapped out, or of a file that is mapped into memory; of the

@@ -26,10 +26,7 @@ def _allocators(question: Question) -> list[DeviceMemory]:
     return found
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def peak_memory_fraction(question: Question) -> float:
     """Largest number of bytes in use over the bytes that the device's allocator could
     give out, on the fullest device.
@@ -43,10 +40,7 @@ def peak_memory_fraction(question: Question) -> float:
     )
 
 
-@metric(
-    unit=Unit.BYTES,
-    better=Better.LESS,
-)
+@metric(unit=Unit.BYTES)
 def peak_memory_bytes(question: Question) -> float:
     """Largest number of bytes in use on the fullest device, from allocator events."""
     return float(
@@ -57,10 +51,7 @@ def peak_memory_bytes(question: Question) -> float:
     )
 
 
-@metric(
-    unit=Unit.BYTES,
-    better=Better.MORE,
-)
+@metric(unit=Unit.BYTES, better=Better.MORE)
 def memory_capacity_bytes(question: Question) -> float:
     """Bytes that the allocator of the fullest device could give out in all. This is
     less than the device's memory where the framework took only a part of it.
@@ -73,29 +64,20 @@ def memory_capacity_bytes(question: Question) -> float:
     )
 
 
-@metric(
-    unit=Unit.COUNT,
-    needs=(known_steps, an_accelerator),
-    better=Better.LESS,
-    scatter=Scatter.COUNTED,
-)
+@metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator), scatter=Scatter.COUNTED)
 def memory_calls_per_step(question: Question) -> float:
     """Number of calls of cudaMalloc, cudaFree and the like per step. Each call waits
     until the device has finished all its work; the framework's own allocator needs
     none.
     """
-    steps = sum(int(host.steps.steady().sum()) for host in question.run.hosts)
+    steps = sum(host.steps.steady_count for host in question.run.hosts)
     return sum(host.evidence.calls.memory_calls for host in question.run.hosts) / max(
         steps,
         1,
     )
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(known_steps,),
-    better=Better.LESS,
-)
+@metric(needs=(known_steps,))
 def memory_call_fraction(question: Question) -> float:
     """Share of step time in which no device works while a thread is inside cudaMalloc,
     cudaFree or the like.
@@ -103,10 +85,7 @@ def memory_call_fraction(question: Question) -> float:
     return min(spent(accelerated(question.run), HostCost.ALLOCATING), 1.0)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.NEITHER,
-)
+@metric(better=Better.NEITHER)
 def memory_pool_fraction(question: Question) -> float:
     """Bytes that the allocator of the fullest GPU could give out in all, over the GPU's
     memory. JAX takes 0.75 by default, and otherwise XLA_PYTHON_CLIENT_MEM_FRACTION.

@@ -23,8 +23,6 @@ from tfadvisor.metrics.layers import (
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.patterns import pattern
 from tfadvisor.timeline.summary import HotOp
-from tfadvisor.units import Unit
-from tfadvisor.vocabulary import Better
 
 
 class CostlyKind(NamedTuple):
@@ -221,10 +219,7 @@ def sorts_to(path: str) -> str:
 # What every device of a run computes alike.
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def same_work_fraction(question: Question) -> float:
     """Share of step time in which a device computes what the other devices compute too:
     of the hottest program's compute all but what one device's share would be.

@@ -24,7 +24,7 @@ from tfadvisor.timeline.names.program_calls import (
 from tfadvisor.timeline.run import RunSummary
 from tfadvisor.timeline.summary import HostSummary, OpTable
 from tfadvisor.units import Unit, percent
-from tfadvisor.vocabulary import Better, TimeClass
+from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
     from tfadvisor.causes import RunShare
@@ -94,7 +94,7 @@ def _ops(question: Question) -> Mapping[str, int]:
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
-@metric(unit=Unit.COUNT, better=Better.LESS)
+@metric(unit=Unit.COUNT)
 def ops_one_by_one(question: Question) -> float:
     """Number of ops per step that the driving thread dispatches on their own:
     TensorFlow's eager ops, and JAX's programs of one or two ops.
@@ -102,7 +102,7 @@ def ops_one_by_one(question: Question) -> float:
     return sum(_ops(question).values()) / counted_steps(_dispatching(question))
 
 
-@metric(unit=Unit.COUNT, better=Better.LESS)
+@metric(unit=Unit.COUNT)
 def compiled_calls_per_step(question: Question) -> float:
     """Number of calls of compiled functions per step: what the driving thread
     dispatches, less the ops that it dispatches on their own.
@@ -287,8 +287,7 @@ def _line(question: Question, number: int) -> str:
         return place_in_words(call.file, call.line, call.function)
     sampled = () if lines else _sampled(question)
     if len(sampled) > number:
-        place = sampled[number].places[0]
-        return place_in_words(place.file, place.line, place.function)
+        return sampled[number].places[0].words
     raise MetricAbsent("neither trace nor samples name a line that runs ops one by one")
 
 

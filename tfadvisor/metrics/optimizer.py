@@ -15,8 +15,7 @@ from tfadvisor.metrics.layers import (
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import counted_hosts
 from tfadvisor.timeline.names.op_path import is_optimizer, without_numbers
-from tfadvisor.units import Unit, count
-from tfadvisor.vocabulary import Better
+from tfadvisor.units import count
 
 if TYPE_CHECKING:
     from tfadvisor.program.looked_up import LookedUpTable
@@ -78,7 +77,7 @@ def _convolves(known: InProgram | None) -> bool:
     return known is not None and "convolution" in (known.opcode, known.effect)
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric
 def optimizer_update_fraction(question: Question) -> float:
     """Share of step time in ops of the optimizer's update: those in its scope (Keras),
     of its own types (TensorFlow), or that its files make (Optax, Keras on JAX).

@@ -26,7 +26,7 @@ def _outside(question: Question) -> OutsideSteps:
     return max(found, key=lambda outside: outside.ps)
 
 
-@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+@metric(better=Better.NEITHER)
 def outside_steps_fraction(question: Question) -> float:
     """Share of the recorded time, from the first work of a device to the last, that
     lies in no step, counted or not, and in which nothing is compiled.
@@ -41,7 +41,7 @@ def outside_steps_ms(question: Question) -> float:
     return _outside(question).ps / PS_PER_MS
 
 
-@metric(unit=Unit.FRACTION, better=Better.MORE)
+@metric(better=Better.MORE)
 def outside_busy_share(question: Question) -> float:
     """Share of that time in which any device works."""
     outside = _outside(question)

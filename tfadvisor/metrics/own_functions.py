@@ -10,6 +10,7 @@ from tfadvisor.causes import PREDICTS
 from tfadvisor.metrics.between_dispatches import (
     recompiled_cause,
     recompiled_function,
+    recompiled_owner,
 )
 from tfadvisor.metrics.capture import framework
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact
@@ -19,14 +20,9 @@ from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
-    from tfadvisor.causes import HostWork, ProgramSource, RunPlace, Signature
+    from tfadvisor.causes import HostWork, ProgramSource, Signature
 
 _MOSTLY = 0.5
-KERAS_STEPS = frozenset(
-    "one_step_on_data one_step_on_iterator multi_step_on_iterator "
-    "one_step_on_data_distributed train_function predict_function test_function".split()
-)
-"""Functions of Keras that it traces for a model."""
 
 
 def _source(question: Question) -> ProgramSource:
@@ -47,18 +43,14 @@ def eager_place(question: Question) -> str:
     """
     account = question.settings.account
     if account is not None and account.ops_in is not None:
-        return _words(account.ops_in)
+        return account.ops_in.words
     if account is not None and account.ops_at:
-        return _words(account.ops_at[0].places[0])
+        return account.ops_at[0].places[0].words
     spent = (part for host in question.run.hosts for part in host.evidence.spent)
     place = largest_places(spent).get(f"{TimeClass.LAUNCH.label}_place")
     if place is None:
         raise MetricAbsent("neither trace nor samples name a line that dispatches ops")
     return place
-
-
-def _words(place: RunPlace) -> str:
-    return place_in_words(place.file, place.line, place.function)
 
 
 def _eager(question: Question) -> Signature:
@@ -68,7 +60,7 @@ def _eager(question: Question) -> Signature:
         raise MetricAbsent("no function below the loop holds nearly all of these ops")
     found = _source(question).function_at(place.file, place.line)
     if found is None or found.name != place.function:
-        raise MetricAbsent(f"the program's source shows it nowhere: {_words(place)}")
+        raise MetricAbsent(f"the program's source shows it nowhere: {place.words}")
     return found
 
 
@@ -125,7 +117,7 @@ def predict_place(question: Question) -> str:
     statements = () if account is None else account.parts[0].statements
     for share in statements:
         if share.kind == PREDICTS and share.places:
-            return _words(share.places[0])
+            return share.places[0].words
     raise MetricAbsent("no samples show the steps of the program in Keras' predict")
 
 
@@ -202,7 +194,7 @@ def _cause(question: Question) -> str:
 def _anew(question: Question) -> tuple[str, int, Signature]:
     """(file, line, the program's function that a loop calls and that makes it anew)."""
     name, source = recompiled_function(question), _source(question)
-    if name in KERAS_STEPS:
+    if recompiled_owner(question) == "Keras":
         raise MetricAbsent(f"{name} is Keras' own")
     if not source.defines(name):
         return _compilable(question, *_compiling(question))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.timeline.names.frames import place_in_words
-from tfadvisor.units import Unit, percent
+from tfadvisor.units import percent
 from tfadvisor.vocabulary import Better
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ def _python(question: Question) -> PipelinePython:
     return account.pipeline
 
 
-@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+@metric(better=Better.NEITHER)
 def pipeline_own_fraction(question: Question) -> float:
     """Of the time that an input pipeline's threads spend in Python, the share of the
     program's own functions. By samples of the run.
@@ -40,8 +39,7 @@ def pipeline_place(question: Question) -> str:
     """
     for share in _python(question).lines[:1]:
         if share.fraction >= _WORTH_NAMING:
-            place = share.places[0]
-            return place_in_words(place.file, place.line, place.function)
+            return share.places[0].words
     raise MetricAbsent("no line of the program takes a quarter of that time")
 
 
@@ -75,8 +73,6 @@ def pipeline_threads(question: Question) -> str:
         if not found.lines:
             return "."
         first = found.lines[0]
-        place = first.places[0]
-        where = place_in_words(place.file, place.line, place.function)
         library = f", most of it {found.library}" if found.library else ""
-        what = f"{percent(first.fraction)} of it is {where}{library}"
+        what = f"{percent(first.fraction)} of it is {first.places[0].words}{library}"
     return f". By samples of its Python, {what}."

@@ -16,7 +16,7 @@ from tfadvisor.tallies import added_up
 from tfadvisor.timeline.attribution import Spent
 from tfadvisor.timeline.names.doings import Doing
 from tfadvisor.units import Unit
-from tfadvisor.vocabulary import Better, TimeClass
+from tfadvisor.vocabulary import TimeClass
 
 _MOSTLY = 1 / 3
 """Of the activity's time, that one thing must take to be what it is spent on: most of
@@ -218,8 +218,8 @@ def _register_doing(doing: Doing) -> None:
     place.__doc__ = (
         f"The function of the program in which most time goes into {doing.words}."
     )
-    metric(unit=Unit.FRACTION, better=Better.LESS)(fraction)
-    metric(unit=Unit.COUNT, better=Better.LESS)(count)
+    metric(fraction)
+    metric(unit=Unit.COUNT)(count)
     fact(event)
     fact(place)
 

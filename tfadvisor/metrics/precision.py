@@ -29,7 +29,6 @@ from tfadvisor.timeline.names.kernels import (
 )
 from tfadvisor.timeline.names.models import has_tensor_cores
 from tfadvisor.timeline.names.op_path import op_path
-from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter, TimeClass
 
 _MOSTLY = 0.5
@@ -121,7 +120,7 @@ def _known_by_hlo(question: Question) -> dict[str, Precision]:
     """
     found: dict[str, set[Precision]] = {}
     for host in question.run.hosts:
-        for op in host.program.hot_ops.ops if host.program is not None else ():
+        for op in host.hot_ops:
             if (
                 op.known is None
                 or not op.known.multiplied
@@ -143,7 +142,7 @@ def _without_room(question: Question) -> frozenset[str]:
     """
     found: dict[str, list[int]] = {}
     for host in question.run.hosts:
-        for op in host.program.hot_ops.ops if host.program is not None else ():
+        for op in host.hot_ops:
             if op.known is not None:
                 sides = [min(size.m, size.n, size.k) for size in op.known.products]
             else:
@@ -234,11 +233,7 @@ def _known(kernels: _Kernels) -> int:
     return known
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.MORE,
-    scatter=Scatter.EXACT,
-)
+@metric(better=Better.MORE, scatter=Scatter.EXACT)
 def fp16_kernel_share(question: Question) -> float:
     """Time of matrix and convolution kernels of 16 bits or fewer over the time of all
     kernels whose name shows their precision.
@@ -260,11 +255,7 @@ def fp64_kernel_share(question: Question) -> float:
     return kernels.sum(lambda kind: kind.precision is Precision.FP64) / _known(kernels)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-    scatter=Scatter.EXACT,
-)
+@metric(scatter=Scatter.EXACT)
 def unknown_precision_share(question: Question) -> float:
     """Time of kernels whose name and HLO do not show their precision, over all kernel
     time. The elementwise kernels that XLA generates never show it.
@@ -275,10 +266,7 @@ def unknown_precision_share(question: Question) -> float:
     )
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.NEITHER,
-)
+@metric(better=Better.NEITHER)
 def matrix_kernel_share(question: Question) -> float:
     """Time of matrix and convolution kernels, including attention, over all kernel
     time.
@@ -287,11 +275,7 @@ def matrix_kernel_share(question: Question) -> float:
     return kernels.sum(lambda kind: kind.is_matrix) / kernels.sum(lambda _: True)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-    scatter=Scatter.EXACT,
-)
+@metric(scatter=Scatter.EXACT)
 def unknown_matrix_precision_share(question: Question) -> float:
     """Time of matrix and convolution kernels whose name does not show their precision,
     over the time of all matrix and convolution kernels. XLA's own `gemm_fusion` kernels
@@ -307,11 +291,7 @@ def unknown_matrix_precision_share(question: Question) -> float:
     )
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.MORE,
-    scatter=Scatter.EXACT,
-)
+@metric(better=Better.MORE, scatter=Scatter.EXACT)
 def tensor_core_kernel_share(question: Question) -> float:
     """Time of kernels that use Tensor Cores (AMD: matrix cores) over the time of all
     matrix and convolution kernels whose name shows whether they do. Absent on GPUs
@@ -468,16 +448,12 @@ def _register(slow: Slow) -> None:
     fraction.__doc__ = f"Share of step time in {slow.about}."
     slowest.__name__ = slow.kernel
     slowest.__doc__ = f"The slowest of {slow.about}; its name is shortened."
-    metric(unit=Unit.FRACTION, better=Better.LESS)(fraction)
+    metric(fraction)
     fact(slowest)
     if slow.share:
         kernel_share.__name__ = slow.share
         kernel_share.__doc__ = f"Time of {slow.about}, over all kernel time."
-        metric(
-            unit=Unit.FRACTION,
-            better=Better.LESS,
-            scatter=Scatter.EXACT,
-        )(kernel_share)
+        metric(scatter=Scatter.EXACT)(kernel_share)
 
 
 for _slow in SLOW:
@@ -486,12 +462,7 @@ for _slow in SLOW:
 
 def _with_place(question: Question, kernel: str) -> str:
     """Its short name, and the line that it comes from where the HLO tells."""
-    for hot in (
-        op
-        for host in question.run.hosts
-        if host.program is not None
-        for op in host.program.hot_ops.ops
-    ):
+    for hot in (op for host in question.run.hosts for op in host.hot_ops):
         if hot.kernel == kernel and hot.known is not None and hot.known.file:
             return f"{short_kernel(kernel)} ({hot.known.file}:{hot.known.line})"
     return short_kernel(kernel)

@@ -23,8 +23,7 @@ from tfadvisor.metrics.steady import gpus, share, tpus
 from tfadvisor.patterns import pattern
 from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.summary import HotOp
-from tfadvisor.units import Unit
-from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
+from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 if TYPE_CHECKING:
     from tfadvisor.program.matrix_products import DotSize
@@ -145,10 +144,7 @@ def _up(side: int, multiple: int) -> int:
     return -(-side // multiple) * multiple
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def padding_fraction(question: Question) -> float:
     """Share of step time in which a TPU multiplies nothing but padding: it rounds the
     sides of a product up to 8 or to the width of its matrix unit, 128 (256 since v6e);
@@ -218,10 +214,7 @@ def _double_in_tensorflow(question: Question) -> tuple[ComputedOp, ...]:
     return tuple(part for part in parts if _PRODUCTS.match(part.op_type))
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def double_precision_fraction(question: Question) -> float:
     """Share of step time in which the first device runs ops on 64-bit floats, from the
     trace's HLO or, without it, on a GPU from the kernels' names; of TensorFlow on a CPU

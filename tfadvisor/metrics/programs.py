@@ -45,10 +45,7 @@ def _hottest(question: Question) -> tuple[HotOps, Rates]:
     return found, rates_of(question.run, host)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.MORE,
-)
+@metric(better=Better.MORE)
 def flops_utilization(question: Question) -> float:
     """Arithmetic of the hottest ops, counted from their shapes, over what the device
     could do in their time: at its peak in the type that each op multiplies (fp8, TF32,
@@ -65,10 +62,7 @@ def flops_utilization(question: Question) -> float:
     return least / (sum(op.total_ps for op in known) / PS_PER_S)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.MORE,
-)
+@metric(better=Better.MORE)
 def memory_bandwidth_utilization(question: Question) -> float:
     """Bytes that the hottest ops read and write, counted from their shapes, over what
     device memory could deliver in their time. It exceeds 1 where caches serve some of
@@ -110,10 +104,7 @@ def _memory_bound(question: Question) -> list[HotOp]:
     ]
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.NEITHER,
-)
+@metric(better=Better.NEITHER)
 def memory_bound_fraction(question: Question) -> float:
     """Share of step time in ops of which memory takes longer than arithmetic even at
     the device's full speed of both: bytes over its memory's bandwidth against
@@ -161,10 +152,7 @@ def _counted(found: HotOps, known: list[HotOp]) -> list[HotOp]:
     return known
 
 
-@metric(
-    unit=Unit.COUNT,
-    better=Better.NEITHER,
-)
+@metric(unit=Unit.COUNT, better=Better.NEITHER)
 def model_parameters(question: Question) -> float:
     """Number of model parameters: as given with `--params`, else the floating-point
     arguments that the hottest program returns and whose names do not suggest an
@@ -280,10 +268,7 @@ def looped_slice_copies(question: Question) -> list[HotOp]:
     return [op for op in looped if kind_of(op) is OpKind.UPDATE]
 
 
-@metric(
-    unit=Unit.COUNT,
-    better=Better.LESS,
-)
+@metric(unit=Unit.COUNT)
 def looped_updates_per_step(question: Question) -> float:
     """Number of updates of single rows per step that a while loop on the first device
     makes one after the other: scatters that became loops, from the trace's HLO.
@@ -378,10 +363,7 @@ def shared_matrix(question: Question) -> str:
     raise MetricAbsent("no such round multiplies a matrix of all rounds by a vector")
 
 
-@metric(
-    unit=Unit.US,
-    better=Better.NEITHER,
-)
+@metric(unit=Unit.US, better=Better.NEITHER)
 def independent_loop_op_us(question: Question) -> float:
     """How long an op takes in while loops whose rounds do not need each other, a mean;
     where the trace shows a loop as one event, by the ops that the HLO counts in it.

@@ -104,15 +104,27 @@ A = TypeVar("A", float, str)
 Asked = Callable[[Question], A]
 
 
+@overload
+def metric(function: Asked[float], /) -> Asked[float]: ...
+@overload
 def metric(
     *,
-    unit: Unit,
-    better: Better,
+    unit: Unit = ...,
+    better: Better = ...,
+    needs: tuple[Need, ...] = ...,
+    scatter: Scatter | None = ...,
+) -> Callable[[Asked[float]], Asked[float]]: ...
+def metric(
+    function: Asked[float] | None = None,
+    /,
+    *,
+    unit: Unit = Unit.FRACTION,
+    better: Better = Better.LESS,
     needs: tuple[Need, ...] = (),
     scatter: Scatter | None = None,
-) -> Callable[[Asked[float]], Asked[float]]:
+) -> Asked[float] | Callable[[Asked[float]], Asked[float]]:
     """Registers a function as the metric of its name; its docstring is the public
-    definition.
+    definition. A bare `@metric` is a share of which less is better.
 
     needs: checked in their order before each call, by whomever. Raises ValueError for a
     name given twice, or without words.
@@ -125,7 +137,7 @@ def metric(
         _METRICS[name] = Metric(name, unit, about, better, varies, checked)
         return checked
 
-    return register
+    return register if function is None else register(function)
 
 
 @overload

@@ -13,8 +13,6 @@ from tfadvisor.metrics.kinds import known_ops, of_step_time
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.timeline.names.program_calls import function_of_module
 from tfadvisor.timeline.summary import HotOp, HotOps
-from tfadvisor.units import Unit
-from tfadvisor.vocabulary import Better
 
 if TYPE_CHECKING:
     from tfadvisor.program import Frame, SourceLocation
@@ -165,7 +163,7 @@ def _file(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric
 def repeated_pass_fraction(question: Question) -> float:
     """Share of step time in a program whose lines another program of the step runs too
     and differentiates, in at least half as many steps: the loss or the metrics for a

@@ -40,8 +40,6 @@ from tfadvisor.metrics.programs import (
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.summary import HotOp, HotOps
-from tfadvisor.units import Unit
-from tfadvisor.vocabulary import Better
 
 
 class SignalShare(NamedTuple):
@@ -263,7 +261,7 @@ def _register(signal: Signal) -> None:
         f"The costliest op of {signal.name}_fraction, with its line where the HLO "
         "tells it: `fusion.3 (train.py:42)`."
     )
-    metric(unit=Unit.FRACTION, better=Better.LESS)(fraction)
+    metric(fraction)
     fact(op)
 
 

@@ -55,8 +55,7 @@ def class_shares(run: RunSummary) -> dict[TimeClass, float]:
     """
     totals = np.zeros(len(TimeClass), np.int64)
     for host in counted_hosts(run):
-        counted = host.takes_part & host.steps.steady()[None, :]
-        totals += host.breakdown[counted].sum(axis=0)
+        totals += host.breakdown[host.counted].sum(axis=0)
     if not totals.sum():
         raise MetricAbsent("the trace holds no step")
     return {
@@ -174,13 +173,10 @@ def hosts_with_work(run: RunSummary) -> list[HostSummary]:
 
 @once
 def device_steps(run: RunSummary) -> int:
-    """Counted steps times the devices that take part in them: what per-step sums are
-    divided by.
+    """Counted steps times the devices that take part in them, at least 1: what per-step
+    sums are divided by.
     """
-    return sum(
-        int((host.takes_part & host.steps.steady()[None, :]).sum())
-        for host in counted_hosts(run)
-    )
+    return max(sum(int(host.counted.sum()) for host in counted_hosts(run)), 1)
 
 
 @once
@@ -188,10 +184,7 @@ def device_ps(run: RunSummary) -> int:
     """Summed length of the counted steps of the devices that take part in them: what
     shares are divided by, ps.
     """
-    counted = [
-        host.breakdown[host.takes_part & host.steps.steady()[None, :]]
-        for host in counted_hosts(run)
-    ]
+    counted = [host.breakdown[host.counted] for host in counted_hosts(run)]
     return sum(int(mask.sum()) for mask in counted)
 
 
@@ -211,7 +204,7 @@ def counted_steps(hosts: Sequence[HostSummary]) -> int:
     """How many counted steps hosts have together. Raises MetricAbsent when there are
     none.
     """
-    steps = sum(int(host.steps.steady().sum()) for host in hosts)
+    steps = sum(host.steps.steady_count for host in hosts)
     if not steps:
         raise MetricAbsent("the trace holds no counted step")
     return steps
@@ -227,7 +220,7 @@ def covered_per_step(
         int(device.covered_ps[host.steps.steady(), kind].sum())
         for host, device in devices
     )
-    return total / max(device_steps(run), 1)
+    return total / device_steps(run)
 
 
 # What metrics need of a run, beside known_steps and a_device: requirements that

@@ -10,9 +10,7 @@ from tfadvisor.causes import WAITING, RunPart
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import a_device, class_shares, counted_hosts, spent
 from tfadvisor.timeline.host import HostCost
-from tfadvisor.timeline.names.frames import place_in_words
-from tfadvisor.units import Unit
-from tfadvisor.vocabulary import Better, TimeClass
+from tfadvisor.vocabulary import TimeClass
 
 _MOSTLY = 0.5
 """Of a statement's time in Python, below which it runs or calls what is compiled."""
@@ -58,7 +56,7 @@ def share_of_arguments(question: Question) -> float:
         return 0.0
 
 
-@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
+@metric(needs=(a_device,))
 def argument_python_fraction(question: Question) -> float:
     """For how much of step time at most no device works while Python of the loop makes
     an argument of the step, of nothing that a step gives: what samples of the whole run
@@ -75,8 +73,7 @@ def argument_python_fraction(question: Question) -> float:
 @fact
 def argument_line(question: Question) -> str:
     """The line of the loop that takes most of that time: `main (train.py:42)`."""
-    place = _making(question)[0][0].places[0]
-    return place_in_words(place.file, place.line, place.function)
+    return _making(question)[0][0].places[0].words
 
 
 @fact

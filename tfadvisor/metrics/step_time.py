@@ -62,22 +62,14 @@ def _register(time_class: TimeClass, about: str) -> None:
         f"`{time_class.label}`."
     )
     better = Better.MORE if time_class is TimeClass.COMPUTE else Better.LESS
-    metric(
-        unit=Unit.FRACTION,
-        needs=(a_device,),
-        better=better,
-    )(fraction)
+    metric(needs=(a_device,), better=better)(fraction)
 
 
 for _class, _about in _CLASSES.items():
     _register(_class, _about)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(a_device,),
-    better=Better.MORE,
-)
+@metric(needs=(a_device,), better=Better.MORE)
 def device_busy_fraction(question: Question) -> float:
     """Share of step time in which a device computes, communicates or copies; a mean
     over the devices.
@@ -91,11 +83,7 @@ def device_busy_fraction(question: Question) -> float:
 # How long steps take, how much they differ, and what lies between them.
 
 
-@metric(
-    unit=Unit.MS,
-    needs=(known_steps,),
-    better=Better.LESS,
-)
+@metric(unit=Unit.MS, needs=(known_steps,))
 def step_time_ms(question: Question) -> float:
     """Median period of the counted steps, from the start of one to the start of the
     next.
@@ -104,25 +92,16 @@ def step_time_ms(question: Question) -> float:
 
 
 @metric(
-    unit=Unit.COUNT,
-    needs=(known_steps,),
-    better=Better.MORE,
-    scatter=Scatter.COUNTED,
+    unit=Unit.COUNT, needs=(known_steps,), better=Better.MORE, scatter=Scatter.COUNTED
 )
 def steps_counted(question: Question) -> float:
     """Number of steps that count, on the host that has fewest: whole steps that neither
     compile for the first time nor warm up.
     """
-    return float(
-        min(int(host.steps.steady().sum()) for host in counted_hosts(question.run))
-    )
+    return float(min(host.steps.steady_count for host in counted_hosts(question.run)))
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(known_steps,),
-    better=Better.LESS,
-)
+@metric(needs=(known_steps,))
 def step_time_spread(question: Question) -> float:
     """Median deviation of the step times from their median, as a share of the median.
     Needs three steps.
@@ -136,11 +115,7 @@ def step_time_spread(question: Question) -> float:
     return float(median(np.abs(periods - middle)) / middle)
 
 
-@metric(
-    unit=Unit.MS,
-    needs=(known_steps,),
-    better=Better.LESS,
-)
+@metric(unit=Unit.MS, needs=(known_steps,))
 def inter_step_gap_ms(question: Question) -> float:
     """Mean time around a boundary between two counted steps in which no device of the
     host works: from the last device event before the boundary to the first after it.
@@ -148,11 +123,7 @@ def inter_step_gap_ms(question: Question) -> float:
     return float(np.mean(_gaps(question))) / PS_PER_MS
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(known_steps,),
-    better=Better.LESS,
-)
+@metric(needs=(known_steps,))
 def inter_step_gap_fraction(question: Question) -> float:
     """Mean time without device work around a step boundary, as a share of the mean step
     time.
@@ -179,7 +150,7 @@ def _gaps(question: Question) -> Int64Array:
 
 
 def _steps(hosts: list[HostSummary]) -> int:
-    return max(sum(int(host.steps.steady().sum()) for host in hosts), 1)
+    return max(sum(host.steps.steady_count for host in hosts), 1)
 
 
 def _driven(question: Question) -> list[HostSummary]:
@@ -193,10 +164,7 @@ def _driven(question: Question) -> list[HostSummary]:
     return found
 
 
-@metric(
-    unit=Unit.COUNT,
-    better=Better.LESS,
-)
+@metric(unit=Unit.COUNT)
 def waits_per_step(question: Question) -> float:
     """Number of times per step that the driving thread blocks until something else is
     done: block_until_ready, reading a value, a full queue of dispatches. Uninterrupted
@@ -206,11 +174,7 @@ def waits_per_step(question: Question) -> float:
     return sum(host.evidence.calls.waits for host in hosts) / _steps(hosts)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(a_device,),
-    better=Better.LESS,
-)
+@metric(needs=(a_device,))
 def turnaround_fraction(question: Question) -> float:
     """Share of step time without device work around step boundaries that input, Python
     and compilation do not explain: from the device's end over the waiting host to the
@@ -227,11 +191,7 @@ def turnaround_fraction(question: Question) -> float:
     return min(max(inter_step_gap_fraction(question) - explained, waits, 0.0), left)
 
 
-@metric(
-    unit=Unit.COUNT,
-    needs=(known_steps, an_accelerator),
-    better=Better.LESS,
-)
+@metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator))
 def loss_scaling_ops_per_step(question: Question) -> float:
     """Number of TensorFlow ops of a dynamic loss scale per step, known by their names:
     tests of the gradients, and branches on them on the host.
@@ -245,11 +205,7 @@ def loss_scaling_ops_per_step(question: Question) -> float:
 _BUSY = [TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER]
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(known_steps,),
-    better=Better.LESS,
-)
+@metric(needs=(known_steps,))
 def taking_turns_fraction(question: Question) -> float:
     """Share by which a step would be shorter if the devices of a host did all their
     work at the same time, on the host where it is most. It is 0 when all devices work

@@ -26,8 +26,8 @@ from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.run import Meetings, RunSummary
 from tfadvisor.timeline.summary import DeviceSummary, HostSummary
-from tfadvisor.units import PS_PER_MS, Unit, percent
-from tfadvisor.vocabulary import Better, TimeClass
+from tfadvisor.units import PS_PER_MS, percent
+from tfadvisor.vocabulary import TimeClass
 
 _SAME_ONE = 0.6
 """From this share of the waiting on, waiting for one and the same is no coincidence."""
@@ -183,11 +183,7 @@ def _shared_ps(
     return int((steps.ends - steps.starts)[shared].sum())
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(known_steps, several_hosts),
-    better=Better.LESS,
-)
+@metric(needs=(known_steps, several_hosts))
 def host_skew_fraction(question: Question) -> float:
     """Time that the first host waits in collectives for the last one to arrive, as a
     share of step time. Without collectives between hosts: the difference in device
@@ -204,17 +200,13 @@ def _compute_difference(hosts: list[HostSummary]) -> float:
     compute = []
     period = []
     for host in hosts:
-        time = host.breakdown[host.takes_part & host.steps.steady()[None, :]]
+        time = host.breakdown[host.counted]
         compute.append(float(time[:, TimeClass.COMPUTE].mean()))
         period.append(float(time.sum(axis=1).mean()))
     return min(float((max(compute) - min(compute)) / np.mean(period)), 1.0)
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(known_steps,),
-    better=Better.LESS,
-)
+@metric(needs=(known_steps,))
 def late_host_fraction(question: Question) -> float:
     """Time that the first host waits in collectives that the same host always reaches
     last, as a share of step time: what the step would save if that host were on time.
@@ -223,11 +215,7 @@ def late_host_fraction(question: Question) -> float:
     return _persistent(host_lateness(question)[0])
 
 
-@metric(
-    unit=Unit.FRACTION,
-    needs=(known_steps,),
-    better=Better.LESS,
-)
+@metric(needs=(known_steps,))
 def late_device_fraction(question: Question) -> float:
     """Time that the first device of a host waits in collectives that the same device
     always reaches last, as a share of step time. It is 0 when devices take turns
@@ -236,10 +224,7 @@ def late_device_fraction(question: Question) -> float:
     return _persistent(device_lateness(question)[0])
 
 
-@metric(
-    unit=Unit.FRACTION,
-    better=Better.LESS,
-)
+@metric
 def uneven_work_fraction(question: Question) -> float:
     """Share of step time that uneven devices cost: late_device_fraction, or
     device_skew_fraction where devices do not communicate.
@@ -325,7 +310,7 @@ def _excess(question: Question) -> tuple[np.ndarray, np.ndarray, TimeClass]:
 
 def _shares(host: HostSummary) -> np.ndarray:
     """Share of the counted step time by TimeClass."""
-    time = host.breakdown[host.takes_part & host.steps.steady()[None, :]].sum(axis=0)
+    time = host.breakdown[host.counted].sum(axis=0)
     return np.asarray(time / max(int(time.sum()), 1))
 
 
@@ -365,7 +350,7 @@ class _Different(NamedTuple):
 
 
 def _most_different(host: HostSummary) -> _Different:
-    steps = max(int(host.steps.steady().sum()), 1)
+    steps = max(host.steps.steady_count, 1)
     times = [_time_by_op(device) for device in host.devices]
     top = int(np.argmax([sum(time.values()) for time in times]))
     others = [time for index, time in enumerate(times) if index != top]

@@ -10,7 +10,7 @@ from tfadvisor.timeline.host import HostCost, XlaRuns
 from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.timeline.summary import ProgramSummary
 from tfadvisor.units import PS_PER_MS, PS_PER_US, Unit
-from tfadvisor.vocabulary import Better, TimeClass
+from tfadvisor.vocabulary import TimeClass
 
 
 def _runs(question: Question) -> list[XlaRuns]:
@@ -42,7 +42,7 @@ def _turns(question: Question) -> int:
     return turns
 
 
-@metric(unit=Unit.FRACTION, needs=(a_gpu,), better=Better.LESS)
+@metric(needs=(a_gpu,))
 def host_loop_fraction(question: Question) -> float:
     """Share of step time in which no device works while the host runs a while loop of a
     compiled program turn by turn. It is part of kernel_launch_gap_fraction.
@@ -51,20 +51,20 @@ def host_loop_fraction(question: Question) -> float:
     return _idle(question, HostCost.LOOP_TURNS)
 
 
-@metric(unit=Unit.COUNT, needs=(a_gpu,), better=Better.LESS)
+@metric(unit=Unit.COUNT, needs=(a_gpu,))
 def host_loop_turns_per_step(question: Question) -> float:
     """Number of these turns per step, those of loops inside of others too."""
     return _turns(question) / counted_steps(counted_hosts(question.run))
 
 
-@metric(unit=Unit.US, needs=(a_gpu,), better=Better.LESS)
+@metric(unit=Unit.US, needs=(a_gpu,))
 def host_loop_turn_us(question: Question) -> float:
     """Time of the host in loops, over the number of turns."""
     ps = sum(runs.turns_ps for runs in _runs(question))
     return ps / _turns(question) / PS_PER_US
 
 
-@metric(unit=Unit.COUNT, needs=(a_gpu,), better=Better.LESS)
+@metric(unit=Unit.COUNT, needs=(a_gpu,))
 def host_loop_reads_per_step(question: Question) -> float:
     """Number of copies to the host per step within these turns: of a loop's condition,
     where the number of turns is not known when the program is compiled.
@@ -96,7 +96,7 @@ def _updates(question: Question) -> int:
     return updates
 
 
-@metric(unit=Unit.FRACTION, needs=(a_gpu,), better=Better.LESS)
+@metric(needs=(a_gpu,))
 def graph_update_fraction(question: Question) -> float:
     """Share of step time in which no device works while XLA writes the addresses of
     buffers into CUDA graphs (command buffers) that it has. It is part of
@@ -106,20 +106,20 @@ def graph_update_fraction(question: Question) -> float:
     return _idle(question, HostCost.GRAPH_UPDATES)
 
 
-@metric(unit=Unit.COUNT, needs=(a_gpu,), better=Better.LESS)
+@metric(unit=Unit.COUNT, needs=(a_gpu,))
 def graph_updates_per_step(question: Question) -> float:
     """Number of these updates per step."""
     return _updates(question) / counted_steps(counted_hosts(question.run))
 
 
-@metric(unit=Unit.MS, needs=(a_gpu,), better=Better.LESS)
+@metric(unit=Unit.MS, needs=(a_gpu,))
 def graph_update_ms(question: Question) -> float:
     """Mean time of one of them on the host."""
     ps = sum(runs.updates_ps for runs in _runs(question))
     return ps / _updates(question) / PS_PER_MS
 
 
-@metric(unit=Unit.COUNT, needs=(a_gpu,), better=Better.LESS)
+@metric(unit=Unit.COUNT, needs=(a_gpu,))
 def kept_arguments(question: Question) -> float:
     """Number of arrays of floats that the program which takes most time returns
     changed, as far as types tell, and that are not donated: each result gets memory of
@@ -128,7 +128,7 @@ def kept_arguments(question: Question) -> float:
     return float(_program(question).kept_arguments)
 
 
-@metric(unit=Unit.COUNT, needs=(a_gpu,), better=Better.LESS)
+@metric(unit=Unit.COUNT, needs=(a_gpu,))
 def operation_copies(question: Question) -> float:
     """Number of kernels of the program that takes most time that are one and the same
     product or convolution of the user's program, of which there are most.

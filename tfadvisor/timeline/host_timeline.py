@@ -128,6 +128,11 @@ class HostBreakdown(msgspec.Struct, frozen=True):
     evidence: HostEvidence
     """What explains the breakdown."""
 
+    @property
+    def counted(self) -> npt.NDArray[np.bool_]:
+        """In which steps that count each device takes part; shape as takes_part."""
+        return self.takes_part & self.steps.steady()[None, :]
+
 
 class HostTimeline(HostBreakdown, frozen=True):
     """One host with every event at hand."""
@@ -314,7 +319,7 @@ def fragment_of(
     """
     events = threads.named(reads_variable)
     reads = int(in_counted_steps(threads.start[events], steps).sum()) // max(
-        int(steps.steady().sum()),
+        steps.steady_count,
         1,
     )
     if reads < _FEWEST_VARIABLES or any(

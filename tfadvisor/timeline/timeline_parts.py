@@ -87,6 +87,11 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
         return np.asarray((step >= 0) & self._counted[np.maximum(step, 0)], np.bool_)
 
     @cached_property
+    def steady_count(self) -> int:
+        """How many steps count."""
+        return int(self._counted.sum())
+
+    @cached_property
     def steady_time(self) -> Intervals:
         """When the steps that count run."""
         return union(self.starts[self._counted], self.ends[self._counted])
@@ -95,6 +100,11 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
     def steady_ps(self) -> int:
         """Summed length of the steps that count, ps."""
         return int((self.ends - self.starts)[self._counted].sum())
+
+    def spent_on(self, instants: Intervals) -> int:
+        """How much of the steps that count these instants take, ps."""
+        lo, hi = self.starts[self._counted], self.ends[self._counted]
+        return int(instants.within(lo, hi).sum())
 
     @cached_property
     def _counted(self) -> BoolArray:

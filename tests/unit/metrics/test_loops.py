@@ -55,6 +55,8 @@ def test_a_scatter_that_became_a_loop() -> None:
     assert metrics.value("scatter_loop_fraction") == approx(compute + launch + idle)
     assert compute == approx(0.2)
     assert metrics.fact("scatter_loop_op") == "update (model.py:5)"
+    assert metrics.fact("tiny_op_place") == "update (model.py:5)"
+    assert metrics.fact("tiny_op_in_loop") == "yes"
 
 
 def test_a_scan_that_stacks_its_results_is_no_scatter() -> None:

@@ -189,3 +189,15 @@ def test_what_is_defined_once_is_not_made_anew(
     assert metrics.fact("recompiled_function") == function
     assert metrics.fact("recompiled_anew") is None
     assert metrics.fact("recompiled_anew_head") is None
+
+
+@pytest.mark.parametrize(
+    ("function", "owner"),
+    [
+        ("step", "program"),
+        ("train_function", "Keras"),
+        ("one_step_on_data_distributed", "Keras"),
+    ],
+)
+def test_keras_functions_are_known_by_their_names(function: str, owner: str) -> None:
+    assert compiled_again(function).measure().fact("recompiled_owner") == owner

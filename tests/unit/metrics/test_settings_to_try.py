@@ -83,7 +83,7 @@ def test_the_place_of_the_most_frequent_tiny_op() -> None:
         ("c", 60, "cosine"),
     )
 
-    assert (
-        gpu_steps(*kernels, program=program).measure().fact("tiny_op_place")
-        == "negate (model.py:2)"
-    )
+    metrics = gpu_steps(*kernels, program=program).measure()
+
+    assert metrics.fact("tiny_op_place") == "negate (model.py:2)"
+    assert metrics.fact("tiny_op_in_loop") == "no"

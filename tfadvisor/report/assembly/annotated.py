@@ -74,7 +74,7 @@ def on_files(
 def _dispatches(run: RunSummary, source: ProgramSource) -> dict[tuple[str, int], float]:
     """In a step, by file and line; of several hosts a mean."""
     hosts = counted_hosts(run)
-    steps = sum(int(host.steps.steady().sum()) for host in hosts)
+    steps = sum(host.steps.steady_count for host in hosts)
     found: dict[tuple[str, int], float] = {}
     for host in hosts:
         for call in host.evidence.dispatched:

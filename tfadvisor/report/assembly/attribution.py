@@ -122,8 +122,7 @@ def _spent(run: RunSummary) -> Iterator[Spent]:
         if host.evidence.spent:
             yield from host.evidence.spent
         else:
-            counted = host.takes_part & host.steps.steady()[None, :]
-            idle = host.breakdown[counted].sum()
+            idle = host.breakdown[host.counted].sum()
             yield Spent(TimeClass.IDLE, UNRECORDED, ps=int(idle))
 
 

@@ -147,7 +147,7 @@ def _copies(report: Report, run: RunSummary) -> tuple[CopyRow, ...]:
 def _calls(run: RunSummary) -> tuple[CallRow, ...]:
     rows = []
     for host in counted_hosts(run):
-        steps = max(int(host.steps.steady().sum()), 1)
+        steps = max(host.steps.steady_count, 1)
         for frame in host.evidence.frames:
             rows.append(
                 CallRow(

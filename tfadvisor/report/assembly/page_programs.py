@@ -37,7 +37,7 @@ def part_rows(run: RunSummary) -> tuple[PartRow, ...]:
         found = compute_parts(run)
     except MetricAbsent:
         return ()
-    steps = max(device_steps(run), 1)
+    steps = device_steps(run)
     shown = found.parts[:_MOST_PARTS]
     rows = [_part_row(part, steps) for part in shown]
 

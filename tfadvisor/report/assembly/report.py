@@ -307,7 +307,7 @@ def steps_info(
     else:
         more = ""
     return StepsInfo(
-        count=max((int(host.steps.steady().sum()) for host in run.hosts), default=0),
+        count=max((host.steps.steady_count for host in run.hosts), default=0),
         source=weakest.source.value,
         confidence=weakest.confidence,
         about=weakest.about + more,

@@ -77,7 +77,7 @@ def run_ops(
     """The hottest; the same op of several devices or hosts is one row."""
     ran = _ran(run, most)
     total = max(sum(added.ps for added in ran.values()), 1)
-    steps = max(device_steps(run), 1)
+    steps = device_steps(run)
     known = known_by_hlo(run)
     gpu = _first_gpu(run)
 

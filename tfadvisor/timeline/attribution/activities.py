@@ -4,7 +4,7 @@ activity.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +24,10 @@ from tfadvisor.timeline.attribution.inside import Inside, together
 from tfadvisor.timeline.attribution.spent import Sampled, Spent
 from tfadvisor.timeline.attribution.thread_time import (
     Chains,
-    NameKinds,
     chains_of,
     name_kinds,
 )
+from tfadvisor.timeline.host.thread_layout import Thread
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
     EMPTY,
@@ -96,12 +96,14 @@ def activities(
     if samples is not None:
         wanted = steps.steady_time
     names = name_kinds(threads)
-    driver = _driver(threads, names, steps, pipeline, wanted)
+    chains = partial(chains_of, threads, names, steps, pipeline=pipeline, wanted=wanted)
+    driver = chains(_driving_thread(threads, steps))
+
     work = HostWork(
         threads,
         names,
         driver,
-        cache(partial(_other_threads, threads, names, steps, pipeline, wanted)),
+        cache(partial(_of_others, chains, threads, steps)),
         pipeline_python,
         steps.steady_time.length(),
         samples,
@@ -114,36 +116,21 @@ def activities(
     return largest, together(work.inside()), driver.gaps()
 
 
-def _driver(
-    threads: Threads,
-    names: NameKinds,
-    steps: Steps,
-    pipeline: BoolArray,
-    wanted: Intervals,
-) -> Chains:
-    """What the driving thread does. wanted: when it matters."""
-    thread = threads.threads[steps.thread] if steps.thread >= 0 else None
-    return chains_of(threads, names, steps, thread, pipeline, wanted, gaps=True)
+def _driving_thread(threads: Threads, steps: Steps) -> Thread | None:
+    return threads.threads[steps.thread] if steps.thread >= 0 else None
 
 
-def _other_threads(
-    threads: Threads,
-    names: NameKinds,
-    steps: Steps,
-    pipeline: BoolArray,
-    wanted: Intervals,
+def _of_others(
+    chains: Callable[..., Chains], threads: Threads, steps: Steps
 ) -> tuple[Chains, ...]:
-    """What each thread but the driving one does."""
+    """What each thread but the driving one does. chains: of a thread."""
     others = [
         thread
         for thread in threads.threads
         if thread.index != steps.thread and thread.hi > thread.lo
     ]
     others.sort(key=lambda thread: thread.lo - thread.hi)
-    return tuple(
-        chains_of(threads, names, steps, thread, pipeline, wanted, gaps=False)
-        for thread in others[:_MOST_THREADS]
-    )
+    return tuple(chains(thread, gaps=False) for thread in others[:_MOST_THREADS])
 
 
 def _by_class(

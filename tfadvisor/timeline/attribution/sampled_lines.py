@@ -11,7 +11,7 @@ from tfadvisor.timeline.attribution.spent import FEWEST_TICKS, Sampled
 from tfadvisor.timeline.host.dispatches import dispatches
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import Int64Array, Intervals, intersection, union
+from tfadvisor.timeline.intervals import Int64Array, Intervals, intersection
 from tfadvisor.timeline.timeline_parts import Steps
 
 _WORTH_NAMING = 0.01
@@ -39,7 +39,7 @@ def sampled_lines(
         return ()
     thread = threads.threads[steps.thread]
     calls = dispatches(threads, thread)
-    begun = union(threads.start[calls], threads.end[calls]).contains(samples.at)
+    begun = threads.when(calls).contains(samples.at)
     left = samples.unrecorded()
     spent = [_shared(left, intersection(silent, busy)) for busy in (host, loading)]
     lines = listed(

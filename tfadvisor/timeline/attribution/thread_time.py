@@ -210,7 +210,7 @@ def chains_of(
     pipeline: BoolArray,
     wanted: Intervals,
     *,
-    gaps: bool,
+    gaps: bool = True,
 ) -> Chains:
     """Of the wanted instants, which are of counted steps. Without a thread all is one
     gap. pipeline: which of all events work for the input pipeline. gaps: whether the

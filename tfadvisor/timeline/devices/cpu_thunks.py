@@ -20,7 +20,7 @@ from tfadvisor.arrays import constant, distinct, group_spans, is_in, ranks, true
 from tfadvisor.timeline.devices.event_stats import value_at
 from tfadvisor.timeline.host.dispatches import calls_of_modules, calls_that_execute
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import Int64Array, Intervals, difference, union
+from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.host_events import is_end_mark
@@ -355,7 +355,7 @@ def unnamed_ops(threads: Threads, thunks: Int64Array) -> UnnamedOps:
     if not len(thunks):
         return UnnamedOps(start, end, position, call)
     waits = threads.start[position]
-    named = union(threads.start[thunks], threads.end[thunks])
+    named = threads.when(thunks)
     pieces = [
         difference(
             Intervals(waits[[run]], end[[run]]),

@@ -21,7 +21,6 @@ from tfadvisor.timeline.devices.protocol import (
 )
 from tfadvisor.timeline.devices.tpu import Tpu
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import union
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass, is_about_gpus
 from tfadvisor.timeline.names.device_events import (
@@ -184,7 +183,7 @@ def proof_by_copies(threads: Threads, devices: Sequence[Device]) -> str:
     if not copying or not len(threads.start):
         return ""
     waits = threads.everywhere(HostClass.WAIT)
-    waited = union(threads.start[waits], threads.end[waits]).length()
+    waited = threads.when(waits).length()
     span = int(threads.end.max() - threads.start.min())
     if waited < _MOST_OF_IT * span:
         return ""
@@ -252,11 +251,7 @@ def _runs(
         runs = threads.named(is_named_run)
     compiling = threads.everywhere(HostClass.COMPILE)
     if len(runs) and len(compiling):
-        runs = runs[
-            ~union(threads.start[compiling], threads.end[compiling]).contains(
-                threads.start[runs]
-            )
-        ]
+        runs = runs[~threads.when(compiling).contains(threads.start[runs])]
     if len(runs) < _FEW:
         return 0, 0
     launched = np.sort(np.concatenate([device.ops.launch_start for device in devices]))

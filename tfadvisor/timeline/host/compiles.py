@@ -79,7 +79,7 @@ def compiled_in_steps(
     thread = threads.threads[steps.thread]
     calls = threads.of(thread, HostClass.LAUNCH, HostClass.COMPILE)
     position = threads.positions(trace.stat(stats.TF_FUNCTION_CALL).event)
-    position = position[(position >= thread.lo) & (position < thread.hi)]
+    position = position[thread.holds(position)]
     jitted = calls[threads.bear(calls, is_jitted)]
     calls = distinct(np.concatenate([jitted, position]))
     lo = threads.start[calls]

@@ -159,7 +159,7 @@ def driving_thread(threads: Threads) -> int:
     for thread in threads.threads:
         if not thread.is_pipeline:
             calls = dispatches(threads, thread)
-            total = int((threads.end[calls] - threads.start[calls]).sum())
+            total = int(threads.lengths(calls).sum())
             if total > most:
                 best = thread.index
                 most = total
@@ -200,7 +200,7 @@ def _evaluations(
     count = np.searchsorted(runs, ends) - np.searchsorted(runs, starts)
     others = threads.of(thread, HostClass.COMPILE)
     others = others[~is_in(others, traces[count > 0])]
-    compiling = union(threads.start[others], threads.end[others]).within(starts, ends)
+    compiling = threads.when(others).within(starts, ends)
     evaluates = compiling < _COMPILES * (
         ends - starts
     )  # one in which nothing runs compiles throughout
@@ -277,7 +277,7 @@ def eager_dispatch(
         return EMPTY
     calls = threads.of(thread, HostClass.EAGER_OP)
     calls = calls[threads.bear(calls, is_single_op)]
-    return union_of(pauses, union(threads.start[calls], threads.end[calls]))
+    return union_of(pauses, threads.when(calls))
 
 
 def calls_of_one_op(
@@ -311,7 +311,7 @@ def one_by_one(threads: Threads, steps: Steps, alone: Int64Array) -> Intervals:
     _, pauses = eager_pauses(threads, thread, steps, alone)
     if not len(pauses):
         return EMPTY
-    return union_of(pauses, union(threads.start[alone], threads.end[alone]))
+    return union_of(pauses, threads.when(alone))
 
 
 def _modules_of_one_op(devices: Sequence[Device]) -> frozenset[str]:
@@ -428,13 +428,7 @@ def ops_run_eagerly(threads: Threads) -> Int64Array:
         calls = threads.of(thread, HostClass.EAGER_OP)
         calls = calls[threads.bear(calls, is_single_op)]
         ops = threads.of(thread, HostClass.OP)
-        found.append(
-            ops[
-                union(threads.start[calls], threads.end[calls]).contains(
-                    threads.start[ops]
-                )
-            ]
-        )
+        found.append(ops[threads.when(calls).contains(threads.start[ops])])
     return _joined(found)
 
 
@@ -509,13 +503,7 @@ def calls_that_wait(threads: Threads) -> Int64Array:
         around = threads.of(thread, HostClass.EAGER_OP)
         around = around[threads.bear(around, is_eager_function)]
         mine = calls[lo:hi]
-        found.append(
-            mine[
-                union(threads.start[around], threads.end[around]).contains(
-                    threads.start[mine]
-                )
-            ]
-        )
+        found.append(mine[threads.when(around).contains(threads.start[mine])])
     return _joined(found)
 
 
@@ -585,7 +573,7 @@ def _by_type(
     for part in blocks(len(ops)):
         mine = ops[part]
         mine = mine[in_counted_steps(threads.start[mine], steps)]
-        np.add.at(time, threads.row[mine], threads.end[mine] - threads.start[mine])
+        np.add.at(time, threads.row[mine], threads.lengths(mine))
         seen[threads.row[mine]] = True
     rows = zip(true_at(seen).tolist(), time[seen].tolist(), strict=True)
     named = ((threads.names[row], ps) for row, ps in rows)

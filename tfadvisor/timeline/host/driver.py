@@ -122,9 +122,9 @@ def host_activity(
     )
     batch_python = difference(made, union_of(known, launch))
     calls = calls_that_wait(threads)
-    calls = calls[(calls >= thread.lo) & (calls < thread.hi)]
+    calls = calls[thread.holds(calls)]
     locked_out = intersection(
-        union(threads.start[calls], threads.end[calls]),
+        threads.when(calls),
         pending.pipeline_python,
     )
     locked_out = intersection(locked_out, held[_WAIT])
@@ -170,15 +170,15 @@ def _copies(
     if not len(every):
         return EMPTY
     own = threads.of(thread, HostClass.COPY)
-    long = every[threads.end[every] - threads.start[every] >= _LARGE_COPY_PS]
+    long = every[threads.lengths(every) >= _LARGE_COPY_PS]
     reads = threads.of(thread, HostClass.WAIT)
     reads = reads[threads.bear(reads, reads_array)]
     lo = threads.start[reads]
     hi = threads.end[reads]
     begun = np.sort(threads.start[long])
     large = np.searchsorted(begun, hi) > np.searchsorted(begun, lo)
-    awaited = union(threads.start[long], threads.end[long])
-    own_or_awaited = union_of(union(threads.start[own], threads.end[own]), awaited)
+    awaited = threads.when(long)
+    own_or_awaited = union_of(threads.when(own), awaited)
     return union_of(
         intersection(own_or_awaited, launch),
         intersection(union(lo[large], hi[large]), wait),
@@ -209,14 +209,12 @@ def _states(
         _IN_CALL  # executor threads do the work: dispatch, or the wait for a batch
     )
     waits = eager_runs(threads).waits
-    state_of[waits[(waits >= thread.lo) & (waits < thread.hi)] - thread.lo] = _WAIT
+    state_of[waits[thread.holds(waits)] - thread.lo] = _WAIT
     others = waits_for_threads(threads, thread)
     state_of[others - thread.lo] = _WAIT_FOR_THREADS
     state_of[loading - thread.lo] = _INPUT
     asking = true_at(state_of == _INPUT) + thread.lo
-    awaited = union(threads.start[asking], threads.end[asking]).contains(
-        threads.start[others]
-    )
+    awaited = threads.when(asking).contains(threads.start[others])
     state_of[others[awaited] - thread.lo] = _INPUT
     if serves:  # its requests are no input that it could have loaded ahead
         state_of[others - thread.lo] = _WAIT_FOR_THREADS
@@ -275,7 +273,7 @@ def _mark_function_calls(
     column = trace.stat(stats.TF_FUNCTION_CALL)
     event, code = column.codes()
     position = threads.positions(event)
-    mine = (position >= thread.lo) & (position < thread.hi)
+    mine = thread.holds(position)
     traced = np.array(
         [text.startswith(stats.TRACED) for text in column.texts] or [False],
         np.bool_,
@@ -338,7 +336,7 @@ def _pending(
     )
     python = threads.named(is_python_op)
     python = python[(threads.kind[python] == HostClass.OP.value) & pipeline[python]]
-    running_python = union(threads.start[python], threads.end[python])
+    running_python = threads.when(python)
     return Pending(
         compile=compiling,
         input=waiting,
@@ -356,7 +354,7 @@ def _of_step(
     """
     found = threads.named(wanted)
     found = found[~pipeline[found]]
-    return union(threads.start[found], threads.end[found])
+    return threads.when(found)
 
 
 def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals]:

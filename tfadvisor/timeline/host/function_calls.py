@@ -52,7 +52,7 @@ def function_calls(threads: Threads, steps: Steps) -> tuple[FunctionCalls, ...]:
         return ()
     name_of_call = name_of_row[row_of_call]
     step_of_call = step_of(threads.start[calls], steps)
-    lasts = threads.end[calls] - threads.start[calls]
+    lasts = threads.lengths(calls)
     shown, hidden, changing = _ops_in(threads, calls)
     found = []
     for number, name in enumerate(names):

@@ -207,14 +207,14 @@ def writing_time(threads: Threads, steps: Steps) -> Intervals:
     thread = threads.threads[steps.thread]
     calls = dispatches(threads, thread)
     alone = threads.bear(calls, is_single_op)
-    writes = writes[(writes >= thread.lo) & (writes < thread.hi)]
+    writes = writes[thread.holds(writes)]
     lo = []
     hi = []
     for start, end in zip(steps.starts.tolist(), steps.ends.tolist(), strict=True):
         inside = (threads.start[calls] >= start) & (threads.start[calls] < end)
         mine = calls[inside & ~alone]
         if not len(mine) and inside.any():
-            lengths = (threads.end[calls] - threads.start[calls]) * inside
+            lengths = threads.lengths(calls) * inside
             mine = calls[[int(lengths.argmax())]]
         written = writes[
             (threads.start[writes] >= start) & (threads.start[writes] < end)
@@ -238,7 +238,7 @@ def building_time(threads: Threads, steps: Steps) -> Intervals:
         return EMPTY
     thread = threads.threads[steps.thread]
     ops = _in_counted_steps(threads, steps, builds_pipeline)
-    ops = ops[(ops >= thread.lo) & (ops < thread.hi)]
+    ops = ops[thread.holds(ops)]
     if not len(ops):
         return EMPTY
     others = dispatches(threads, thread)
@@ -301,8 +301,8 @@ def handing_time(threads: Threads, driver: int) -> Intervals:
         return EMPTY
     thread = threads.threads[driver]
     calls = threads.named(puts_on_device)
-    calls = calls[(calls >= thread.lo) & (calls < thread.hi)]
-    return union(threads.start[calls], threads.end[calls])
+    calls = calls[thread.holds(calls)]
+    return threads.when(calls)
 
 
 def _in_counted_steps(
@@ -369,7 +369,7 @@ def _for_others(threads: Threads, steps: Steps) -> Intervals:
     if steps.thread < 0:
         return EMPTY
     waits = waits_for_threads(threads, threads.threads[steps.thread])
-    return union(threads.start[waits], threads.end[waits])
+    return threads.when(waits)
 
 
 def _memory_calls(threads: Threads) -> Int64Array:
@@ -378,7 +378,7 @@ def _memory_calls(threads: Threads) -> Int64Array:
     it gives out."""
     found = threads.named(finds_buffers)
     found = found[:0] if len(found) and len(threads.named(is_allocation)) else found
-    found = found[threads.end[found] - threads.start[found] >= _FROM_DRIVER_PS]
+    found = found[threads.lengths(found) >= _FROM_DRIVER_PS]
     return np.concatenate([threads.named(blocks_on_memory), found])
 
 
@@ -434,7 +434,7 @@ def host_costs(
         ),
         HostCost.WRITING: writing_time(threads, steps),
         HostCost.BUILDING: building,
-        HostCost.ALLOCATING: alone(union(threads.start[calls], threads.end[calls])),
+        HostCost.ALLOCATING: alone(threads.when(calls)),
         HostCost.STEP_PYTHON: alone(activity.step_python, TimeClass.HOST),
         HostCost.BATCH_PYTHON: alone(activity.batch_python, TimeClass.INPUT),
         HostCost.EAGER: alone(difference(eager, building), TimeClass.LAUNCH),

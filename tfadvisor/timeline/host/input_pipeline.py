@@ -206,7 +206,7 @@ def _add_thread(
     only waits in its own events; its work is that of its functions.
     """
     row = threads.row[events]
-    length = threads.end[events] - threads.start[events]
+    length = threads.lengths(events)
     own = length.copy()
     is_stage = _among(path_of, threads)[row]
     nested = (parent >= 0) & is_stage
@@ -245,7 +245,7 @@ def _add_fills(
     rows = [code for code, path in path_of.items() if fills_buffer(stage_kind(path))]
     if not is_in(row, rows).any():
         return
-    length = threads.end[events] - threads.start[events]
+    length = threads.lengths(events)
     below = parent[_among(path_of, threads)[row] & (parent >= 0)]
     asked = np.bincount(below, minlength=len(events))
     for stage_row in rows:
@@ -424,7 +424,7 @@ def pipeline_work(trace: HostTrace, threads: Threads) -> BoolArray:
         lo, hi = np.searchsorted(runs, [thread.lo, thread.hi])
         if lo < hi and not thread.is_pipeline:
             mine = runs[lo:hi]
-            inside = union(threads.start[mine], threads.end[mine])
+            inside = threads.when(mine)
             work[thread.lo : thread.hi] = inside.contains(
                 threads.start[thread.lo : thread.hi]
             )
@@ -457,7 +457,7 @@ def crowded_by_pipeline(threads: Threads, work: BoolArray) -> Intervals:
     once = twice = EMPTY
     for thread_number in distinct(thread).tolist():
         mine = ops[thread == thread_number]
-        busy = union(threads.start[mine], threads.end[mine])
+        busy = threads.when(mine)
         twice = union_of(twice, intersection(once, busy))
         once = union_of(once, busy)
     return twice
@@ -488,7 +488,7 @@ def made_batches(threads: Threads, steps: Steps) -> Intervals:
         HostClass.GET_NEXT
     )  # also where a compiled function takes them, as in Keras' fit
     calls = dispatches(threads, thread)
-    inside = union(threads.start[conversions], threads.end[conversions])
+    inside = threads.when(conversions)
     calls = calls[~inside.contains(threads.start[calls])] if len(conversions) else calls
     most = _MOST_STEPS * len(steps)
     if (

@@ -116,11 +116,11 @@ def loop_frames(
     loading = intersection(loading, windows)
     longest = _longest_dispatches(threads, steps, steady)
 
+    def spent(calls: Int64Array, instants: Intervals) -> Int64Array:
+        return instants.within(start[calls], end[calls])
+
     def cost_of(calls: Int64Array) -> Int64Array:
-        return host.within(start[calls], end[calls]) + loading.within(
-            start[calls],
-            end[calls],
-        )
+        return spent(calls, host) + spent(calls, loading)
 
     thread = threads.threads[steps.thread]
     begun = threads.start[dispatches(threads, thread)]
@@ -141,10 +141,10 @@ def loop_frames(
     others = _waits_for_others(threads, frames)
     loading_waits = intersection(
         loading,
-        union(threads.start[others], threads.end[others]),
+        threads.when(others),
     )
     asked = threads.of(thread, HostClass.GET_NEXT)
-    pipeline = intersection(loading, union(threads.start[asked], threads.end[asked]))
+    pipeline = intersection(loading, threads.when(asked))
     shares = []
     for used in distinct(row[called]).tolist():
         mine = called[row[called] == used]
@@ -165,13 +165,13 @@ def loop_frames(
                 line,
                 function,
                 len(mine),
-                int(host.within(start[mine], end[mine]).sum()),
-                int(loading.within(start[mine], end[mine]).sum()),
+                int(spent(mine, host).sum()),
+                int(spent(mine, loading).sum()),
                 bare_frame(threads.names[int(row[below[0]])]) if len(below) else "",
-                int(loading_waits.within(start[mine], end[mine]).sum()),
+                int(spent(mine, loading_waits).sum()),
                 _holds_most(longest, start[mine], end[mine]),
                 own,
-                int(pipeline.within(start[mine], end[mine]).sum()),
+                int(spent(mine, pipeline).sum()),
             )
         )
     return tuple(shares)
@@ -330,9 +330,7 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
     if not found:
         return np.empty(0, np.int64)
     loading = np.concatenate(found)
-    inside = union(threads.start[loading], threads.end[loading]).contains(
-        threads.start[others]
-    )
+    inside = threads.when(loading).contains(threads.start[others])
     return distinct(np.concatenate([loading, others[inside]]))
 
 

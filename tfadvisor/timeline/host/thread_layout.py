@@ -5,13 +5,13 @@ has a say in.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 
 from tfadvisor.tallies import listed
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, union
 from tfadvisor.timeline.names.classes import is_host_plane
 from tfadvisor.timeline.names.tf_data import is_pipeline_thread
 from tfadvisor.trace.columns import LAST_EVENT, Events, HostTrace, Lines, StatColumn
@@ -25,6 +25,8 @@ the others' memory can go.
 """
 _MANY = 1 << 20
 """From so many events their memory matters."""
+_Chosen: TypeAlias = "Int64Array | npt.NDArray[np.int32] | BoolArray | slice"
+"""Which events of the columns."""
 
 
 class Thread(msgspec.Struct, frozen=True):
@@ -42,6 +44,10 @@ class Thread(msgspec.Struct, frozen=True):
     def events(self) -> slice:
         """Its range in the columns."""
         return slice(self.lo, self.hi)
+
+    def holds(self, positions: Int64Array) -> BoolArray:
+        """Which positions in the columns are its own."""
+        return (positions >= self.lo) & (positions < self.hi)
 
 
 class ThreadLayout(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +68,14 @@ class ThreadLayout(msgspec.Struct, frozen=True, kw_only=True):
     def __len__(self) -> int:
         """Number of events."""
         return len(self.start)
+
+    def when(self, events: _Chosen) -> Intervals:
+        """The instants at which any of these events runs."""
+        return union(self.start[events], self.end[events])
+
+    def lengths(self, events: _Chosen) -> Int64Array:
+        """How long each of these events takes, ps."""
+        return self.end[events] - self.start[events]
 
     @property
     def until(self) -> int:

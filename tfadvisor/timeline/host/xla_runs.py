@@ -9,7 +9,7 @@ import numpy as np
 
 from tfadvisor.timeline.host.dispatches import outermost_of_threads
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import Int64Array, Intervals, union
+from tfadvisor.timeline.intervals import Int64Array, Intervals
 from tfadvisor.timeline.names.drivers import (
     copies_to_host,
     is_loop,
@@ -65,16 +65,16 @@ def xla_runs(threads: Threads, steps: Steps) -> XlaRuns:
         reads=int(during.contains(threads.start[reads]).sum()),
         loop=_largest(threads, counted(threads.named(is_loop))) if len(turns) else "",
         updates=len(updates),
-        updates_ps=int((threads.end[updates] - threads.start[updates]).sum()),
+        updates_ps=int(threads.lengths(updates).sum()),
     )
 
 
 def _when(threads: Threads, positions: Int64Array) -> Intervals:
-    return union(threads.start[positions], threads.end[positions])
+    return threads.when(positions)
 
 
 def _largest(threads: Threads, loops: Int64Array) -> str:
     loops = outermost_of_threads(threads, loops)
     rows, of = np.unique(threads.row[loops], return_inverse=True)
-    time = np.bincount(of, threads.end[loops] - threads.start[loops])
+    time = np.bincount(of, threads.lengths(loops))
     return threads.names[int(rows[int(time.argmax())])] if len(rows) else ""

@@ -154,10 +154,12 @@ def is_about_gpus(error: str) -> bool:
     return any(word in lower for word in ("cupti", "rocprof", "roctracer"))
 
 
-_COMPILED = (
-    r"(?:multi_step_on_iterator|one_step_on_iterator|one_step_on_data"
-    r"|(?:train|test|predict)_function)"
+_KERAS_STEPS = tuple(
+    "multi_step_on_iterator one_step_on_iterator one_step_on_data_distributed "
+    "one_step_on_data train_function test_function predict_function".split()
 )
+"""Functions of Keras that it compiles for a model."""
+_COMPILED = f"(?:{'|'.join(_KERAS_STEPS)})"
 _KERAS = pattern(
     rf"__inference_{_COMPILED}_\d+$|^\$(?:\S*keras/\S*|trainer\.py|training\.py):\d+ "
     rf"(?:fit|train_on_batch|{_COMPILED})$"
@@ -173,6 +175,11 @@ _PY_DATASET = pattern(
 def is_keras(name: str) -> bool:
     """Whether an event is Keras' own training loop, or a function that it compiled."""
     return _KERAS.search(name) is not None
+
+
+def is_keras_step(function: str) -> bool:
+    """Whether Keras makes a function of this name for a model, and compiles it."""
+    return function in _KERAS_STEPS
 
 
 def is_py_dataset(name: str) -> bool:

@@ -219,12 +219,7 @@ def summarize_device(
         launches=launches_of(ops, compute, most),
         lengths=distribution((ops.end - ops.start)[compute], most),
         tiny_ps=_tiny_ps(ops, compute, steps),
-        sparse_ps=int(
-            device.sparse.within(
-                steps.starts[steps.steady()],
-                steps.ends[steps.steady()],
-            ).sum()
-        ),
+        sparse_ps=steps.spent_on(device.sparse),
         in_turn=_in_turn(ops) if device.kind is DeviceKind.GPU else 0.0,
         first_start=first,
         collectives=collective_calls(device, steps, programs),
@@ -308,12 +303,7 @@ def _tiny_ps(
     steps: Steps,
 ) -> int:
     tiny = compute & (ops.end - ops.start < TINY_PS)
-    steady = steps.steady()
-    return int(
-        union(ops.start[tiny], ops.end[tiny])
-        .within(steps.starts[steady], steps.ends[steady])
-        .sum()
-    )
+    return steps.spent_on(union(ops.start[tiny], ops.end[tiny]))
 
 
 def _bounds(

@@ -18,6 +18,7 @@ from tfadvisor.timeline.sketches import FEWEST_KEPT
 from tfadvisor.timeline.summary.device import DeviceSummary, sharing, summarize_device
 from tfadvisor.timeline.summary.hot_ops import (
     CalmOps,
+    HotOp,
     HotOps,
     calm_ops,
     hot_ops,
@@ -28,8 +29,10 @@ from tfadvisor.timeline.timeline_parts import Device, Steps
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from tfadvisor.program import Module
     from tfadvisor.program.looked_up import LookedUpTable
     from tfadvisor.program.parameters import ManyNumbers
+    from tfadvisor.timeline.host.xla_runs import XlaRuns
     from tfadvisor.timeline.summary.main_program import ProgramExcerpts, ProgramPatterns
     from tfadvisor.timeline.summary.program_products import ProgramProducts
 _MOST_KEPT = 2048
@@ -66,7 +69,7 @@ class ProgramSummary(msgspec.Struct, frozen=True):
     """Its index among the host's active devices."""
     hot_ops: HotOps
     """Its ops that take most time."""
-    patterns: ProgramPatterns | None
+    patterns: ProgramPatterns | None = None
     """What its hottest program could do better; None on a single CPU and without HLO.
     """
     products: tuple[ProgramProducts, ...] = ()
@@ -113,6 +116,11 @@ class HostSummary(HostBreakdown, frozen=True):
     """
 
     @property
+    def hot_ops(self) -> tuple[HotOp, ...]:
+        """Those of `program` that take most time; empty where that is not known."""
+        return self.program.hot_ops.ops if self.program is not None else ()
+
+    @property
     def program_device(self) -> DeviceSummary:
         """The one that `program` is about, the first where nothing is known. Raises
         IndexError without a device.
@@ -126,32 +134,24 @@ def summarize(host: HostTimeline, *, excerpts: bool = False) -> HostSummary:
     """
     active = host.active_devices()
     steps = host.steps
-    steady = steps.steady()
-    lo = steps.starts[steady]
-    hi = steps.ends[steady]
     most = max(FEWEST_KEPT, _MOST_KEPT // max(len(active), 1))
     held: dict[object, object] = {}
     devices = tuple(
         sharing(summarize_device(device, steps, host.programs, most), held)
         for device in active
     )
-    if devices:
-        copying = [
-            candidate
-            for candidate in host.devices
-            if not candidate.is_active and len(candidate.transfer)
-        ]
-    else:
-        copying = []
+    copying = [
+        candidate
+        for candidate in host.devices
+        if devices and not candidate.is_active and len(candidate.transfer)
+    ]
     program = _program(devices, active, host) if devices else None
     return HostSummary(
         **{name: getattr(host, name) for name in HostBreakdown.__struct_fields__},
         devices=devices,
         device_time=_device_time(host, active),
         program=program,
-        costs={
-            cost: int(time.within(lo, hi).sum()) for cost, time in host.costs.items()
-        },
+        costs={cost: steps.spent_on(time) for cost, time in host.costs.items()},
         calm=calm_ops(active, steps),
         copying=tuple(
             sharing(summarize_device(device, steps, host.programs, most), held)
@@ -183,11 +183,8 @@ def _device_time(host: HostTimeline, devices: Sequence[Device]) -> DeviceTime:
         for device in devices
     ]
     together = union_of(*busy)
-    steady = host.steps.steady()
-    lo = host.steps.starts[steady]
-    hi = host.steps.ends[steady]
-    works = sum(int(instants.within(lo, hi).sum()) for instants in busy)
-    any_works = int(together.within(lo, hi).sum())
+    works = sum(map(host.steps.spent_on, busy))
+    any_works = host.steps.spent_on(together)
     return DeviceTime(
         concurrency=works / any_works if any_works else 0.0,
         gaps=_gaps(
@@ -203,83 +200,45 @@ def _program(
     active: Sequence[Device],
     host: HostTimeline,
 ) -> ProgramSummary:
-    index = _telling_device(devices) if host.programs.keys else 0
-    summary = devices[index]
-    patterns = None
-    if host.programs.keys:
-        from tfadvisor.timeline.summary.main_program import (
-            program_patterns,
-        )  # small traces need none
+    programs = host.programs
+    index = _telling_device(devices) if programs.keys else 0
+    ops = devices[index].ops
+    hottest = hot_ops(ops, programs, active[index].stated)
+    if not programs.keys:
+        return ProgramSummary(index, hottest)
+    from tfadvisor.program.looked_up import looked_up_tables  # small traces need none
+    from tfadvisor.program.parameters import ManyNumbers, many_numbers
+    from tfadvisor.timeline.summary.main_program import program_patterns, told
+    from tfadvisor.timeline.summary.one_op_programs import lines_of_one_op_programs
+    from tfadvisor.timeline.summary.program_products import program_products
 
-        patterns = program_patterns(summary.ops, host.programs)
+    main = hottest_program(ops, programs)
+    hands_over = len(host.costs[HostCost.HANDING])
     return ProgramSummary(
         index,
-        hot_ops(summary.ops, host.programs, active[index].stated),
-        patterns,
-        _products(summary, host),
-        _looked_up(summary, host),
-        _one_op_lines(summary, host),
-        *_of_hottest(summary, host),
-        numbers=_numbers(summary, host),
+        hottest,
+        program_patterns(main) if main is not None else None,
+        program_products(ops, programs),
+        told(looked_up_tables, main, ()),
+        lines_of_one_op_programs(ops, programs),
+        *_of_loops(main, host.evidence.xla),
+        numbers=told(many_numbers, main, ManyNumbers()) if hands_over else None,
     )
 
 
-def _numbers(device: DeviceSummary, host: HostTimeline) -> ManyNumbers | None:
-    if not host.programs.keys or not len(host.costs[HostCost.HANDING]):
-        return None
-    from tfadvisor.timeline.summary.main_program import (
-        numbers_of_main_program,
-    )  # small traces need none
-
-    return numbers_of_main_program(device.ops, host.programs)
-
-
-def _products(device: DeviceSummary, host: HostTimeline) -> tuple[ProgramProducts, ...]:
-    if not host.programs.keys:
-        return ()
-    from tfadvisor.timeline.summary.program_products import (
-        program_products,
-    )  # small traces need none
-
-    return program_products(device.ops, host.programs)
-
-
-def _one_op_lines(
-    device: DeviceSummary, host: HostTimeline
-) -> Mapping[str, tuple[tuple[str, int], ...]]:
-    if not host.programs.keys:
-        return {}
-    from tfadvisor.timeline.summary.one_op_programs import (
-        lines_of_one_op_programs,
-    )  # small traces need none
-
-    return lines_of_one_op_programs(device.ops, host.programs)
-
-
-def _of_hottest(
-    device: DeviceSummary, host: HostTimeline
+def _of_loops(
+    program: Module | None, xla: XlaRuns
 ) -> tuple[tuple[str, int], int, tuple[str, str, int, int]]:
     """The last three of a ProgramSummary. They are asked for only where graphs or loops
     may hold a step up.
     """
-    program = hottest_program(device.ops, host.programs)
-    xla = host.evidence.xla
     if program is None or not (xla.turns or xla.updates):
         return ("", 0), 0, ("", "", 0, 0)
     from tfadvisor.program.patterns import most_copies  # small traces need none
-    from tfadvisor.timeline.summary.main_program import kept_arguments, line_of
+    from tfadvisor.timeline.summary.main_program import kept_arguments, line_of, told
 
-    return line_of(program, xla.loop), kept_arguments(program), most_copies(program)
-
-
-def _looked_up(device: DeviceSummary, host: HostTimeline) -> tuple[LookedUpTable, ...]:
-    if not host.programs.keys:
-        return ()
-    from tfadvisor.timeline.summary.main_program import (
-        tables_of_main_program,
-    )  # small traces need none
-
-    return tables_of_main_program(device.ops, host.programs)
+    kept = told(kept_arguments, program, 0)
+    return line_of(program, xla.loop), kept, most_copies(program)
 
 
 def _telling_device(devices: Sequence[DeviceSummary]) -> int:

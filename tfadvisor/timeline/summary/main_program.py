@@ -27,8 +27,7 @@ from tfadvisor.program.exchanges import (
 )
 from tfadvisor.program.flow import Users
 from tfadvisor.program.hlo_text import Shown, shown
-from tfadvisor.program.looked_up import LookedUpTable, looked_up_tables
-from tfadvisor.program.parameters import ManyNumbers, arguments, many_numbers
+from tfadvisor.program.parameters import arguments
 from tfadvisor.program.patterns import (
     NO_ROWS,
     PickedRows,
@@ -38,7 +37,7 @@ from tfadvisor.program.patterns import (
 from tfadvisor.program.rounds import NO_ROUNDS, Rounds, rounds_of
 from tfadvisor.timeline.program_ops import find_instruction
 from tfadvisor.timeline.summary.device import OpTable
-from tfadvisor.timeline.summary.hot_ops import HotOps, hottest_program, program_of_row
+from tfadvisor.timeline.summary.hot_ops import HotOps, program_of_row
 
 
 class ProgramPatterns(msgspec.Struct, frozen=True):
@@ -79,32 +78,16 @@ def line_of(program: Module, instruction: str) -> tuple[str, int]:
 
 def kept_arguments(program: Module) -> int:
     """How many arrays of floats come back changed, as far as types tell, in other
-    memory than they were given in: they are not donated.
+    memory than they were given in: they are not donated. Raises TraceError.
     """
-    try:
-        return sum(
-            argument.shape.is_floating and argument.returned and not argument.donated
-            for argument in arguments(program)
-        )
-    except TraceError:
-        return 0
+    return sum(
+        argument.shape.is_floating and argument.returned and not argument.donated
+        for argument in arguments(program)
+    )
 
 
-def numbers_of_main_program(table: OpTable, programs: Modules) -> ManyNumbers:
-    """Of one device; none where the trace lacks its hottest program."""
-    program = hottest_program(table, programs)
-    none = ManyNumbers()
-    if program is None:
-        return none
-    found: ManyNumbers = _told(many_numbers, program, none)
-    return found
-
-
-def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | None:
-    """Of one device; None where the trace lacks the program or holds it damaged."""
-    program = hottest_program(table, programs)
-    if program is None:
-        return None
+def program_patterns(program: Module) -> ProgramPatterns:
+    """What it could do better; nothing that cannot be read."""
     return ProgramPatterns(
         module=program.name,
         attention=_names(unfused_attention, program),
@@ -112,39 +95,24 @@ def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | Non
         weights=_names(gathers_of_weights, program),
         asked_for=_names(asked_for, program),
         experts=_names(of_experts, program),
-        picked=_told(picked_rows, program, NO_ROWS),
-        rounds=_told(rounds_of, program, NO_ROUNDS),
-        equal_partitions=_told(equal_partitions, program, 1),
+        picked=told(picked_rows, program, NO_ROWS),
+        rounds=told(rounds_of, program, NO_ROUNDS),
+        equal_partitions=told(equal_partitions, program, 1),
     )
-
-
-def tables_of_main_program(
-    table: OpTable, programs: Modules
-) -> tuple[LookedUpTable, ...]:
-    """Of one device; empty where the trace lacks its hottest program."""
-    program = hottest_program(table, programs)
-    if program is None:
-        return ()
-    found: tuple[LookedUpTable, ...] = _told(looked_up_tables, program, ())
-    return found
 
 
 def _names(
     query: Callable[[Module], frozenset[str]],
     program: Module,
 ) -> tuple[str, ...]:
-    return tuple(sorted(_told(query, program, frozenset())))
+    return tuple(sorted(told(query, program, frozenset())))
 
 
 @lru_cache(maxsize=160)  # the hosts of a run share their programs
-def _told(
-    query: Callable[[Module], Any],
-    program: Module,
-    unread: Any,
-) -> Any:
-    """What a program answers; unread: where it is damaged."""
+def told(query: Callable[[Module], Any], program: Module | None, unread: Any) -> Any:
+    """What a program answers; unread: where there is none, or it is damaged."""
     try:
-        return query(program)
+        return unread if program is None else query(program)
     except TraceError:
         return unread
 
@@ -208,7 +176,7 @@ def program_excerpts(
             break
         found.append(OpExcerpt(op.op, op.kernel, module_of(op.rows[0]), text))
     memory = [
-        _told(program_memory, program, None)
+        told(program_memory, program, None)
         for program in list(opened.values())[:_MOST_PROGRAMS]
     ]
     known = sorted(
