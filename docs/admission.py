@@ -90,6 +90,7 @@ _PROGRAM = re.compile(r"public program (\w+)")
 _SIGHT = re.compile(r"first sight, batch (\d+): (\w+)")
 _TRACE = re.compile(r"public trace (\S+)")
 _FORMERLY = {
+    "array-grows-each-step": ("recompilation-in-steps", "append is compiled for each"),
     "all-reduce-in-loop": ("exposed-collectives", "Sum once after the loop"),
     "debugging-in-step": ("costly-ops", "Switch the checks off"),
     "exposed-exchanges": ("exposed-collectives", "activations"),

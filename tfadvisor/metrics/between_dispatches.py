@@ -405,9 +405,9 @@ def recompiled_owner(question: Question) -> str:
 @fact
 def recompiled_arguments(question: Question) -> str:
     """How the arguments of that function's programs differ: rows (only the sizes of
-    first axes), lengths (sizes of other axes too), differ (types, or how many there
-    are) or same. The same means that a Python value changed, or that the function
-    itself is made anew.
+    first axes), grows (that of one argument, by as much in each program), lengths
+    (sizes of other axes too), differ (types, or how many there are) or same. The same
+    means that a Python value changed, or that the function itself is made anew.
     """
     return _recompiled_arguments(question).how
 

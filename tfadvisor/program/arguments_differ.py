@@ -5,6 +5,7 @@ again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -17,6 +18,8 @@ SAME, ROWS, LENGTHS, OTHERWISE = "same", "rows", "lengths", "differ"
 """Nothing differs; sizes of first axes alone; sizes of other axes; types, or how many
 arguments or axes there are.
 """
+GROWS = "grows"
+"""The first axis of one argument alone, longer by as much in each program."""
 _MOST_NAMED = 3
 Place = tuple[int, tuple[int, ...]]
 """Number of a parameter and the place in its tuple."""
@@ -26,7 +29,7 @@ class Differing(msgspec.Struct, frozen=True):
     """What tells the programs of a function apart by their arguments."""
 
     how: str
-    """SAME, ROWS, LENGTHS or OTHERWISE."""
+    """SAME, ROWS, GROWS, LENGTHS or OTHERWISE."""
     sizes: tuple[int, ...] = ()
     """Along the axis that differs, of the first such argument: distinct, in the
     programs' order.
@@ -80,12 +83,22 @@ def _of_sizes(
         for other, at in found
         if at == axis and _sizes(taken, other, at) == sizes
     ]
+    distinct = tuple(dict.fromkeys(sizes))
+    how = LENGTHS if axis else ROWS
+    if how == ROWS and len(found) == 1 and _grows(distinct):
+        how = GROWS
     return Differing(
-        how=LENGTHS if axis else ROWS,
-        sizes=tuple(dict.fromkeys(sizes)),
+        how=how,
+        sizes=distinct,
         names=tuple(dict.fromkeys(filter(None, names)))[:_MOST_NAMED],
         axis=axis,
     )
+
+
+def _grows(sizes: Sequence[int]) -> bool:
+    """Of at least three sizes, since two may be a batch and its remainder."""
+    steps = {later - size for size, later in pairwise(sizes)}
+    return len(sizes) >= 3 and len(steps) == 1 and min(steps) > 0
 
 
 def _kinds(arrays: Mapping[Place, tuple[str, Shape]]) -> dict[Place, tuple[str, int]]:

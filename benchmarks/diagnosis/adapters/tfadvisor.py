@@ -52,6 +52,7 @@ CAUSES = {
     "many-compiled-calls": "launch/many-dispatches",
     "late-kernel-starts": "launch/late-starts",
     "host-thread-contention": "launch/thread-contention",
+    "array-grows-each-step": "compile/recompilation",
     "recompilation-in-steps": "compile/recompilation",
     "recompiled-for-equal-sizes": "compile/recompilation",
     "small-collectives": "collective/many-small",

@@ -18,6 +18,7 @@ def program(*arguments: tuple[str, str]) -> Module:
 
 
 WEIGHTS = ("w", "f32[64,64]")
+VALUE = ("values", "f32[1]")
 
 
 def test_equal_arguments_are_the_same() -> None:
@@ -36,6 +37,20 @@ def test_a_smaller_batch_differs_in_rows() -> None:
 
     assert found == Differing("rows", (96, 40), ("x", "y"), 0)
     assert found.words == "axis 0 of x, y has 96 or 40"
+
+
+def test_one_array_that_is_longer_by_as_much_each_time_grows() -> None:
+    """The value that is appended stays as it is; a batch and its labels are two."""
+    appended = [program(("arr", f"f32[{rows}]"), VALUE) for rows in (0, 1, 2)]
+    batches = [
+        program(("x", f"f32[{rows},4]"), ("y", f"f32[{rows}]")) for rows in (7, 8, 9)
+    ]
+
+    assert differing(appended) == Differing("grows", (0, 1, 2), ("arr",), 0)
+    assert differing(appended[:2]).how == "rows"
+    assert differing(appended[::-1]).how == "rows"
+    assert differing([*appended, program(("arr", "f32[7]"), VALUE)]).how == "rows"
+    assert differing(batches).how == "rows"
 
 
 def test_sentences_differ_in_length_whatever_their_number() -> None:

@@ -61,7 +61,7 @@ WORLD: Mapping[str, tuple[Value, ...]] = {
     "host_frame_runs_step": YES_OR_NO,
     "pipeline_built": ("dataset", "iterator", None),
     "recompiled_owner": ("program", "Keras", None),
-    "recompiled_arguments": ("same", "rows", "lengths", "differ", None),
+    "recompiled_arguments": ("same", "rows", "grows", "lengths", "differ", None),
     "tiny_op_in_loop": YES_OR_NO,
     "far_op_sorts": ("draw", "order", None),
     "sorted_for": ("draw", "order", None),
