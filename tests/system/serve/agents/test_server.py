@@ -26,6 +26,7 @@ from tfadvisor.cli.commands.mcp import mcp
 from tfadvisor.errors import TraceError
 from tfadvisor.memory_limits import Limits
 from tfadvisor.serve.agents import reports
+from tfadvisor.serve.agents.tools import _INSTRUCTIONS, Tools
 
 pytestmark = pytest.mark.slow
 
@@ -79,6 +80,14 @@ def answers(root: Path, *calls: Call) -> list[tuple[bool, str]]:
         ]
 
     return asyncio.run(talk())
+
+
+def test_instructions_and_page_name_the_tools_that_there_are(tmp_path: Path) -> None:
+    tools = {tool.__name__ for tool in Tools(reports.Root(tmp_path)).all()}
+    page = (ROOT / "docs" / "agents.md").read_text("utf-8")
+
+    assert set(re.findall(r"[a-z]+_[a-z]+", _INSTRUCTIONS)) <= tools
+    assert set(re.findall(r"(?m)^\| `(\w+)` \|", page)) == tools
 
 
 def test_an_agent_finds_the_run_its_cause_and_the_patch(project: Path) -> None:
