@@ -5,6 +5,7 @@ tests need.
 from __future__ import annotations
 
 import fcntl
+import os
 import re
 import shutil
 import subprocess
@@ -184,6 +185,50 @@ def test_without_the_extension_the_twin_decodes(tmp_path: Path) -> None:
     )
 
     assert done.stdout.split() == ["False", "host"]
+
+
+def test_without_a_compiler_an_sdist_installs_and_a_report_says_so(
+    tmp_path: Path,
+) -> None:
+    """Built with what is installed here, by a compiler that always fails."""
+    pytest.importorskip("Cython", reason="Cython is not installed")
+    copy = tmp_path / "copy"
+    for name in ("tfadvisor", "rules"):
+        shutil.copytree(
+            ROOT / name, copy / name, ignore=shutil.ignore_patterns("*.so", "*.c")
+        )
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    make = "import setuptools.build_meta as it, sys; print(it.build_sdist(sys.argv[1]))"
+    subprocess.run(
+        [sys.executable, "-c", make, tmp_path],
+        cwd=copy,
+        check=True,
+        capture_output=True,
+    )
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    place = tmp_path / "installed"
+    install = [sys.executable, "-m", "pip", "install", "--no-deps", "--target", place]
+    subprocess.run(
+        [*install, "--no-build-isolation", sdist],
+        env={**os.environ, "CC": "false", "CXX": "false"},
+        check=True,
+        capture_output=True,
+    )
+    call = "from tfadvisor.cli.entry import run; run()"
+
+    done = subprocess.run(
+        [sys.executable, "-c", call, "analyze", ROOT / "fixtures" / "jax-logging"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(place)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert not list(place.rglob("*.so"))
+    assert "HOST-BOUND" in done.stdout
+    assert "made without a C compiler" in done.stderr
 
 
 def test_the_oldest_dependencies_that_are_tested_are_the_oldest_allowed() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 
 import msgspec
 import pytest
@@ -157,6 +158,40 @@ def the_header(report: Report) -> Iterator[str]:
         yield f"{duration(known)} is not in {steps_line(report)}"
 
 
+OF_CLASS = {
+    "compute": "compute_fraction",
+    "input": "input_bound_fraction",
+    "host": "host_fraction",
+    "launch": "kernel_launch_gap_fraction",
+    "compile": "compile_fraction",
+    "transfer": "transfer_fraction",
+    "collective": "exposed_collective_fraction",
+    "idle": "idle_fraction",
+}
+"""The metric of each class of the bar."""
+
+
+def class_metrics(report: Report) -> Iterator[str]:
+    """What a budget limits is what the bar shows."""
+    for name, metric in OF_CLASS.items():
+        value, share = report.metrics[metric].value, report.breakdown.get(name)
+        if value is not None and share is not None and abs(value - share) > 1e-6:
+            yield f"{metric} {percent(value)}, and in the bar {percent(share)}"
+
+
+def first_screen(report: Report) -> Iterator[str]:
+    """The head is what fits a line, two where devices have long names, and does not say
+    how sure steps are; at most two lines are about the trace.
+    """
+    lines = as_text(report).splitlines()
+    head = list(takewhile(lambda line: line[:2].strip(), lines))
+    if len(head) > 2 or "confidence" in " ".join(head):
+        yield f"the head takes more than two lines: {head}"
+    about = [row for row, line in enumerate(lines) if line.startswith("About this")]
+    if about and "" not in lines[about[0] + 1 : about[0] + 3]:
+        yield "more than two lines are about the trace"
+
+
 # Findings.
 
 
@@ -217,6 +252,8 @@ CHECKS: tuple[Callable[[Report], Iterator[str]], ...] = (
     idle_time,
     the_bar,
     the_header,
+    class_metrics,
+    first_screen,
     takes_and_saves,
     severities,
     certainties,
@@ -289,6 +326,16 @@ BROKEN: dict[str, Callable[[Report], Report]] = {
     "and by its metric of": lambda one: replace(
         one,
         steps=replace(one.steps, time_ms=replace(one.steps.time_ms, median=1.0)),
+    ),
+    "host_fraction 10%, and in the bar": lambda one: replace(
+        one,
+        metrics={
+            **one.metrics,
+            "host_fraction": replace(one.metrics["host_fraction"], value=0.1),
+        },
+    ),
+    "the head takes more than two lines": lambda one: replace(
+        one, run=replace(one.run, name="a run with many words " * 19)
     ),
     "saves 0.990 and takes 0.100": lambda one: first(
         one, saving=Saving(0.5, 0.99, "So it is."), takes=0.1

@@ -52,6 +52,15 @@ def test_all_commands_are_looked_at() -> None:
     assert len(COMMANDS) > 24
 
 
+def test_the_five_commands_of_a_beginner_come_first(printed) -> None:
+    shown = _BOXES.sub(" ", printed(()))
+    first = [
+        shown.index(f"\n  {name} ") for name in ("run", "analyze", "fix", "try", "gate")
+    ]
+
+    assert max(first) < shown.index(" More ") < shown.index("\n  compare ")
+
+
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_no_line_is_wider(printed, path: tuple[str, ...]) -> None:
     wide = [line for line in printed(path).splitlines() if len(line) > WIDTH]

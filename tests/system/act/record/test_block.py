@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.places import FIXTURES
@@ -56,6 +57,25 @@ def test_a_block_is_recorded_kept_and_told(
     )
     assert "load_batch" in capsys.readouterr().out
     assert (tmp_path / "windows.log").read_text() == "2 1\n"
+
+
+def test_in_a_notebook_a_block_shows_one_output(
+    jax,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shown: list[object] = []
+    shell = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel="a kernel"))
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    display = SimpleNamespace(display=shown.append)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+
+    with tfadvisor.profile(tmp_path / "logdir") as recording:
+        pass
+
+    assert shown == [recording.report]
+    assert capsys.readouterr().out == ""
 
 
 def test_a_block_can_be_silent_and_without_python(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from support.golden_reports import report_of
 from support.places import FIXTURES
@@ -33,6 +35,26 @@ def test_verdict_finding_place_edit_and_how_to_verify() -> None:
     assert "   where: program.py:28 in log_metrics" in lines
     assert [line for line in lines if line.startswith("   edit: ")]
     assert lines[-1].endswith("`tfadvisor compare BEFORE AFTER`")
+
+
+def test_the_account_of_the_run_and_the_costliest_lines_of_the_program() -> None:
+    """By the program's own clock the steps with their batches take all of it."""
+    text = as_brief(report_of(FIXTURES / "watched" / "jax-augments"))
+
+    assert re.search(r"^where the run goes: .*steps \d+%", text, re.M)
+    for line, source in (
+        (21, "out[row] = shifted + rng.normal(0, 0.1, shifted.shape)"),
+        (20, "shifted = np.roll(turned, rng.integers(-6, 7, 2), axis=(0, 1))"),
+    ):
+        assert f"    {line}: {source}\n" in text
+
+
+def test_what_two_changes_save_in_their_order() -> None:
+    assert re.search(
+        r"^plan: [\w-]+ [\d.–]+%, then [\w-]+ [\d.–]+%$",
+        as_brief(report_of(FIXTURES / "jax-4dev-one-large")),
+        re.M,
+    )
 
 
 def test_a_healthy_run_says_so_and_nothing_to_verify() -> None:
