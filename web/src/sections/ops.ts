@@ -97,7 +97,7 @@ export function ops(view: View): Section {
         { id: "tensor_cores", title: "TC", about: "Whether it uses Tensor Cores, on AMD matrix cores", width: "32px", from: 1080, value: (row: number) => cores(row) || null, cell: (row: number) => cores(row) || "–" },
       ] : []),
       ...(launched ? [
-        { id: "grid", title: "Grid", about: "Blocks of a launch", width: "80px", number: true, from: 1240, value: (row: number) => (columns.grid[row] ?? []).reduce((product, one) => product * one, 1), cell: (row: number) => extent(columns.grid[row]) || "–" },
+        { id: "grid", title: "Grid", about: "Blocks of a launch", width: "80px", number: true, from: 1080, value: (row: number) => (columns.grid[row] ?? []).reduce((product, one) => product * one, 1), cell: (row: number) => extent(columns.grid[row]) || "–" },
         { id: "block", title: "Block", about: "Threads of a block", width: "56px", number: true, from: 1080, value: (row: number) => (columns.block[row] ?? []).reduce((product, one) => product * one, 1), cell: (row: number) => extent(columns.block[row]) || "–" },
         { id: "registers", title: "Regs", about: "Registers of a thread", width: "40px", number: true, from: 1080, value: (row: number) => columns.registers[row] ?? null, cell: (row: number) => (typeof columns.registers[row] === "number" ? count(columns.registers[row]) : "–") },
         { id: "shared", title: "Shared", about: "Memory that the threads of a block share", width: "64px", number: true, from: 1080, value: (row: number) => columns.shared_bytes[row] ?? null, cell: (row: number) => (typeof columns.shared_bytes[row] === "number" ? size(columns.shared_bytes[row]) : "–") },

@@ -329,6 +329,23 @@ def test_a_picture_of_the_whole_page_is_whole(
 
 
 @pytest.mark.parametrize("name", TRACES)
+def test_the_page_as_it_opens_is_no_longer_than_six_screens(
+    chromium: Any,  # noqa: F811
+    files: dict[str, Path],
+    name: str,
+) -> None:
+    """Of 1,000 px: what a reader asks for next is folded."""
+    if name not in files:
+        pytest.skip("the traces recorded by others are not here")
+    one = Opened(chromium, files[name], unfolded=False)
+    one.see_everything()
+    height = one.page.evaluate("document.documentElement.scrollHeight")
+    one.context.close()
+
+    assert 1000 < height < 6000
+
+
+@pytest.mark.parametrize("name", TRACES)
 def test_the_page_prints(chromium: Any, files: dict[str, Path], name: str) -> None:  # noqa: F811
     """At once after it is opened, in dark, on A4: light, whole, and not endless."""
     if name not in files:

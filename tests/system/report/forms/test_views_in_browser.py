@@ -5,6 +5,7 @@ each view shows.
 from __future__ import annotations
 
 import csv
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -352,6 +353,18 @@ def test_a_table_is_saved_as_csv(
     assert len(rows) == int(
         table.locator("[role=table]").get_attribute("aria-rowcount")
     )
+
+
+def test_the_data_of_the_page_are_saved_as_json(opened: Any, tmp_path: Path) -> None:
+    page = opened("tf-python-map").page
+
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as JSON").click()
+
+    saved.value.save_as(tmp_path / "page.json")
+    data = json.loads((tmp_path / "page.json").read_text(encoding="utf-8"))
+    assert data["report"]["verdict"]["bottleneck"] == "input"
+    assert "ParallelMap" in json.dumps(data)
 
 
 def test_a_row_opens_with_all_of_it(opened: Any) -> None:
