@@ -1,0 +1,138 @@
+"""A user's first hour with two slow programs: what does the first screen of the first
+recording say of each planted fault, and does `tfadvisor try` prove each change within
+five minutes?
+
+python benchmarks/first_hour/first_hour.py --keras PYTHON --jax PYTHON --out FOLDER
+
+`programs/reviews.py` and `programs/names.py` have three faults each, and a change for
+each lies beside them as a diff. A fault is named where one finding of the first screen
+holds its place and a change that removes it, by the patterns below, which were written
+before the first recording. It writes FOLDER/first_hour.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+PROGRAMS = Path(__file__).parent / "programs"
+COMMAND = Path(sys.executable).parent / "tfadvisor"
+
+
+class Fault(NamedTuple):
+    """What is planted, how it is named, and what mends it."""
+
+    name: str
+    place: str
+    change: str
+
+
+FAULTS = {
+    "reviews": (
+        Fault(
+            "map",
+            r"\bencoded?\b|reviews\.py:(2[4-9]|3[0-4])",
+            r"TensorFlow's? (own )?ops|num_parallel_calls|tf\.strings",
+        ),
+        Fault(
+            "predict",
+            r"on_epoch_end|reviews\.py:4[4-9]",
+            r"one call|predict_on_batch",
+        ),
+        Fault(
+            "norms",
+            r"on_train_batch_end|reviews\.py:6[0-2]",
+            r"once in|every \d+|less often",
+        ),
+    ),
+    "names": (
+        Fault("update", r"names\.py:7[3-5]", r"jax\.jit"),
+        Fault(
+            "batch",
+            r"batch_of|encode|names\.py:(2[3-9]|3[0-4]|72)",
+            r"NumPy|processes|ahead|at once",
+        ),
+        Fault("evaluate", r"evaluate|names\.py:(59|6[01]|77)", r"once|outside"),
+    ),
+}
+
+
+def findings(screen: str) -> list[str]:
+    """Each finding and question of a first screen, as one line of words."""
+    parts = re.split(r"(?m)^(?=\d+\. |Worth checking)", screen)[1:]
+    return [" ".join(part.partition("Looked at and fine")[0].split()) for part in parts]
+
+
+def said(*command: object, cwd: Path) -> tuple[int, str, float]:
+    """Exit code, both streams, and seconds."""
+    began = time.monotonic()
+    done = subprocess.run(
+        list(map(str, command)), check=False, cwd=cwd, capture_output=True, text=True
+    )
+    return done.returncode, done.stdout + done.stderr, time.monotonic() - began
+
+
+def hour(name: str, python: Path, out: Path) -> dict[str, object]:
+    """What became of one program."""
+    folder = out / name
+    folder.mkdir(parents=True)
+    shutil.copy(PROGRAMS / f"{name}.py", folder)
+    program = (python, f"{name}.py")
+    code, screen, seconds = said(
+        COMMAND, "run", "--out", "logdir", "--", *program, cwd=folder
+    )
+    (folder / "run.txt").write_text(screen, encoding="utf-8")
+    parts = findings(screen)
+    named = {
+        fault.name: any(
+            re.search(fault.place, part) and re.search(fault.change, part)
+            for part in parts
+        )
+        for fault in FAULTS[name]
+    }
+    patches = []
+    for fault in FAULTS[name]:
+        patches += ["--patch", PROGRAMS / f"{name}-{fault.name}.diff"]
+    tried, told, took = said(
+        COMMAND, "try", *patches, "--budget", "5m", "--", *program, cwd=folder
+    )
+    (folder / "try.txt").write_text(told, encoding="utf-8")
+    print(f"{name}: {named}, run {code} {seconds:.0f} s, try {tried} {took:.0f} s")
+    print(told)
+    return {
+        "named": named,
+        "run": {"code": code, "seconds": round(seconds)},
+        "try": {"code": tried, "seconds": round(took), "said": told.splitlines()},
+    }
+
+
+def main(arguments: Sequence[str]) -> int:
+    """1 where a fault is not named or its change not proved."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--keras", type=Path, help="a Python with TensorFlow and Keras")
+    parser.add_argument("--jax", type=Path, help="a Python with JAX and Optax")
+    parser.add_argument("--out", type=Path, required=True)
+    asked = parser.parse_args(arguments)
+    pythons = {"reviews": asked.keras, "names": asked.jax}
+    found = {
+        name: hour(name, python, asked.out.resolve())
+        for name, python in pythons.items()
+        if python is not None
+    }
+    text = json.dumps(found, indent=1) + "\n"
+    (asked.out / "first_hour.json").write_text(text, encoding="utf-8")
+    return 0 if all(all(one["named"].values()) for one in found.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
