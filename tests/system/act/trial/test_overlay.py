@@ -4,6 +4,7 @@ not notice.
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -256,11 +257,12 @@ FITS = """
 """
 
 
-def test_keras_tells_its_own_steps(place: Place) -> None:
+@pytest.mark.parametrize("name", ["keras", "tf_keras"])
+def test_keras_tells_its_own_steps(place: Place, name: str) -> None:
     """Batches of 10 ms; what is evaluated after each epoch of 64 is in no step. In 2 s
     of steps three epochs end, 5 s each.
     """
-    place.write("train.py", FITS)
+    place.write("train.py", re.sub(r"\bkeras\b", name, FITS))
 
     result = place.tried("--env", "A=1", "--", PYTHON, "train.py")
 

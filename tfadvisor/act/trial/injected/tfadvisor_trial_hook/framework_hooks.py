@@ -538,6 +538,7 @@ _HOOKS: Mapping[str, tuple[set[str], Callable[..., None]]] = {
     "keras.src.backend.tensorflow.trainer": ({ONE_BATCH}, _predictions),
     "keras.src.callbacks.callback_list": (_LISTS, _callbacks),
     "keras.src.callbacks": (_LISTS, _callbacks),
+    "tf_keras.src.callbacks": (_LISTS, _callbacks),
     "keras.src.trainers.trainer": (set(_COMPILE), _models),
     "keras.src.engine.training": (set(_COMPILE), _models),
     "tf_keras.src.engine.training": (set(_COMPILE), _models),

@@ -9,27 +9,36 @@ from typing import Any
 
 from .program_parts import around
 
-PLACES = ("keras.src.callbacks.callback_list", "keras.src.callbacks", "keras.callbacks")
-"""Modules that define CallbackList, in Keras 3, 2.13 to 2.15, and before."""
+PLACES = (
+    "keras.src.callbacks.callback_list",
+    "keras.src.callbacks",
+    "keras.callbacks",
+    "tf_keras.src.callbacks",
+)
+"""Modules that define CallbackList, in Keras 3, 2.13 to 2.15, before, and in Keras 2
+beside Keras 3.
+"""
 FILE = "keras"
 """Stands for a file in the name of this loop."""
 
 
 def after_import(clock: Any) -> dict[str, Callable[[Any], None]]:
     """By module, how its batches are told to the clock."""
+    loops: list[_KerasLoop] = []
 
     def after(module: Any) -> None:
         lists = getattr(module, "CallbackList", None)
         if lists is not None and lists.__module__ == module.__name__:
-            _follow(lists, clock)
+            if not loops:
+                loops.append(_KerasLoop(clock))
+            _follow(lists, loops[0])
 
     if not clock.wants(FILE, 0):
         return {}
     return dict.fromkeys(PLACES, after)
 
 
-def _follow(lists: Any, clock: Any) -> None:
-    keras = _KerasLoop(clock)
+def _follow(lists: Any, keras: _KerasLoop) -> None:
     around(lists, "on_epoch_begin", keras.epoch)
     around(lists, "on_test_begin", keras.leave)
     around(lists, "on_epoch_end", keras.leave)

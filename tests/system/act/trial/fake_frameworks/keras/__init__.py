@@ -3,8 +3,8 @@
 from keras.src.callbacks.callback_list import CallbackList
 
 
-def fit(step, steps, epochs, evaluate, steps_per_execution=1):
-    callbacks = CallbackList()
+def fit(step, steps, epochs, evaluate, steps_per_execution=1, lists=CallbackList):
+    callbacks = lists()
     for epoch in range(epochs):
         callbacks.on_epoch_begin(epoch)
         for first in range(0, steps, steps_per_execution):
