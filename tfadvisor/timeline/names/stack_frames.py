@@ -56,7 +56,7 @@ _WORKS = (
     (Work.PREDICTION, r"keras/.*/(?:trainer|training\w*)\.py", r"predict"),
     (
         Work.EPOCH,
-        r"keras/.*/callback_list\.py|keras/callbacks\.py",
+        r"keras/(?:src/)?callbacks(?:/callback_list)?\.py",
         r"on_(?:epoch|train)_(?:begin|end)",
     ),
     (Work.SAVING, r".*/(?:model_checkpoint|backup_and_restore)\.py", r"_?save\w*"),

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.timeline.names.stack_frames import is_recorded, may_use_devices
+from tfadvisor.timeline.names.stack_frames import (
+    Work,
+    is_recorded,
+    may_use_devices,
+    work_of,
+)
 
 LIBRARIES = "/venv/lib/python3.11/site-packages/"
 TENSORFLOW = f"{LIBRARIES}tensorflow/python/"
@@ -42,3 +47,18 @@ def test_frameworks_and_waits_may_use_devices(
     file: str, function: str, may: bool
 ) -> None:
     assert may_use_devices(file, function) is may
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "keras/src/callbacks/callback_list.py",
+        "keras/src/callbacks.py",
+        "tf_keras/src/callbacks.py",
+        "keras/callbacks.py",
+    ],
+)
+def test_callbacks_at_the_end_of_an_epoch_are_those_of_every_keras(file: str) -> None:
+    """Of Keras 3, of 2.13 to 2.15, of Keras 2 beside Keras 3, and of those before."""
+    assert work_of(f"{LIBRARIES}{file}", "CallbackList.on_epoch_end") is Work.EPOCH
+    assert work_of(f"{LIBRARIES}{file}", "CallbackList.on_train_batch_end") is None

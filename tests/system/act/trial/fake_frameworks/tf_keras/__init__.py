@@ -3,6 +3,7 @@
 from functools import partial
 
 import keras
+
 from tf_keras.src.callbacks import CallbackList
 
 fit = partial(keras.fit, lists=CallbackList)
