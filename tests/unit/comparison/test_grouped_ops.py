@@ -42,24 +42,24 @@ def words(pairs: list[Pair]) -> list[str]:
 
 
 def test_small_new_ops_of_one_name_are_one_row() -> None:
-    """30 of 0.1 ms: each below the line, 3 ms together."""
-    pairs = [Pair(None, op(f"convert.{number}", 0.1), None) for number in range(30)]
+    """30 of 1/8 ms: each below the line, 3.75 ms together."""
+    pairs = [Pair(None, op(f"convert.{number}", 0.125), None) for number in range(30)]
 
     assert words(pairs) == [
-        "30 ops like convert in jit_step: new, 3.00 ms per step, 30 times"
+        "30 ops like convert in jit_step: new, 3.75 ms per step, 30 times"
     ]
 
 
 def test_those_of_other_names_are_one_row_with_their_program() -> None:
-    """20 names of 0.1 ms with 20 shapes have only their program in common."""
+    """20 names of 1/8 ms with 20 shapes have only their program in common."""
     letters = "abcdefghijklmnopqrst"
     pairs = [
-        Pair(None, op(f"fused_{letter}", 0.1, shape=f"f32[{number}]{{0}}"), None)
+        Pair(None, op(f"fused_{letter}", 0.125, shape=f"f32[{number}]{{0}}"), None)
         for number, letter in enumerate(letters)
     ]
 
     assert words(pairs) == [
-        "20 ops of different names in jit_step: new, 2.00 ms per step, 20 times"
+        "20 ops of different names in jit_step: new, 2.50 ms per step, 20 times"
     ]
 
 

@@ -19,7 +19,9 @@ from tfadvisor.act.trial.trial_result import (
     TrialResult,
 )
 from tfadvisor.act.trial.trial_words import (
+    NOT_SURE,
     gain,
+    is_likely,
     outcome_words,
     promised,
     scaled,
@@ -168,7 +170,9 @@ def _notes(arm: Arm) -> list[str]:
     notes = []
     if arm.predicted is not None:
         notes.append(f"predicted {promised(arm.predicted)}")
-    if arm.outcome == OPEN and arm.smallest_change is not None:
+    if arm.outcome == OPEN and is_likely(arm):
+        notes.append(f"likely, and {NOT_SURE}")
+    elif arm.outcome == OPEN and arm.smallest_change is not None:
         notes.append(f"a gain of {percent(arm.smallest_change)} would have been seen")
     if arm.outcome != BROKEN:
         is_checked = arm.check != NOT_CHECKED

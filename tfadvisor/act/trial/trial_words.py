@@ -21,6 +21,7 @@ from tfadvisor.act.trial.trial_result import (
 from tfadvisor.units import percent
 
 _MOST_NAMES = 3
+NOT_SURE = "not as sure as a winner must be: one trial in 100 may name a false one"
 _OUTCOMES = {
     BETTER: "better",
     NOT_BETTER: "not better",
@@ -56,13 +57,22 @@ def _cannot_tell(
     complete: bool,
 ) -> str:
     is_or_are = "is" if len(undecided) == 1 else "are"
-    reach = "There are too few runs."
+    likely = [arm for arm in undecided if is_likely(arm)]
     smallest = [arm.smallest_change for arm in undecided]
     seen = [change for change in smallest if change is not None]
-    if seen:
+    if likely:
+        reach = f"Likely for {_names(likely)}, and {NOT_SURE}."
+    elif seen:
         reach = f"A gain of {percent(max(seen))} would have been seen."
+    else:
+        reach = "There are too few runs."
     why = "" if complete else " It was ended early."
     return f"Cannot tell whether {_names(undecided)} {is_or_are} better. {reach}{why}"
+
+
+def is_likely(arm: Arm) -> bool:
+    """Whether all of its interval is a gain, which a winner needs and more."""
+    return arm.ratio is not None and arm.ratio.high < 1
 
 
 def _names(arms: Sequence[Arm]) -> str:
