@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, median
+from tfadvisor.arrays import distinct, falses, median
 from tfadvisor.causes.sampled_stacks import NOBODY, WORKS, Sampled, Stacks
 from tfadvisor.timeline.names.stack_frames import (
     BESIDE_STEPS,
@@ -439,7 +439,7 @@ def _unusual(
     usual = us[order][first + number // 4] / _LOWER_QUARTER
     limit = usual * (np.log(number) + _PATIENCE)
     limit[number < _FEWEST_CHANGES] = rarely
-    found = np.zeros(len(key), np.bool_)
+    found = falses(key)
     found[order] = us[order] > np.maximum(np.repeat(limit, number), pace.pause_us)
     return found
 

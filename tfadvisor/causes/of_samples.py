@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct
+from tfadvisor.arrays import descending, distinct, falses, zeros
 from tfadvisor.causes.account import (
     BUILDING,
     FIRST_BATCH,
@@ -316,7 +316,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         apart = sampled.at_us[1:] - ends[:-1] > _BETWEEN_TURNS_US
         later = np.append(False, np.cumsum(apart) > 0)
         if not len(sampled) or not later.any() or compiles[later].any():
-            return np.zeros(len(sampled), np.bool_)
+            return falses(sampled)
         return np.asarray(compiles)
 
     # The function whose turns are the steps.
@@ -327,7 +327,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         """
         level = self.level
         compiles = self.stacks.does(Work.COMPILE)[level.sampled.stack]
-        found = np.zeros(len(level.sampled), np.bool_)
+        found = falses(level.sampled)
         for key in distinct(level.statement[compiles]).tolist():
             mine = np.flatnonzero(level.statement == key)
             does, us = compiles[mine], level.sampled.us[mine]
@@ -630,7 +630,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         neither is seen.
         """
         level = self.level.sampled
-        visits = visits_of(sampled, np.zeros(len(sampled), np.int64))
+        visits = visits_of(sampled, zeros(sampled))
         long = visits.us >= visits.us.max() / 4
         firsts = sampled.number[visits.first][long]
         lasts = sampled.number[visits.end - 1][long]
@@ -670,7 +670,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         if not known.any():
             return ()
         us = np.bincount(found[known], weights=sampled.us[known])
-        order = np.argsort(-us, kind="stable")[:_MOST_PLACES]
+        order = descending(us)[:_MOST_PLACES]
         frames = [self.stacks.frames[int(best)] for best in order if us[best] > 0]
         return tuple(map(place_of_frame, frames))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import distinct
+from tfadvisor.arrays import distinct, falses
 from tfadvisor.causes.account import PipelinePython
 from tfadvisor.causes.own_lines import innermost_own, own_lines
 from tfadvisor.causes.sampled_stacks import NOBODY, Frame, Sampled, Stacks
@@ -70,7 +70,7 @@ def _of_other_threads(samples: Samples) -> Sampled:
         us=seen * max(samples.every_ns // 1000, 1),
         seen=seen,
         stack=stack,
-        is_pause=np.zeros(len(at), np.bool_),
+        is_pause=falses(at),
     )
 
 

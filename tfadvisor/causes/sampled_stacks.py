@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from tfadvisor.arrays import falses, trues
 from tfadvisor.timeline.names.stack_frames import (
     Work,
     bare,
@@ -242,7 +243,7 @@ def sampled_of(
     until = np.diff(at, append=end + every)
     us = np.minimum(until, (seen + _MOST_MISSED) * every)
     number = np.arange(len(at), dtype=np.int64)
-    sampled = Sampled(number, at, us, seen, stack, np.zeros(len(at), np.bool_))
+    sampled = Sampled(number, at, us, seen, stack, falses(at))
     edges = np.array([*samples.asleep, *_windows_us(samples)], np.int64)
     return _cut(sampled, edges.reshape(-1))
 
@@ -289,7 +290,7 @@ def unrecorded(
     samples: Samples,
 ) -> Sampled:
     """Without what passed while a profiler was at work, or began or ended to be."""
-    away = np.ones(len(sampled), np.bool_)
+    away = trues(sampled)
     for begin, end in _windows_us(samples):
         away &= (sampled.at_us < begin) | (sampled.at_us >= end)
     return sampled.only(away)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tfadvisor.arrays import descending
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import counted_hosts, counted_ps, known_steps
 from tfadvisor.timeline.names.program_calls import function_of_module
@@ -77,7 +78,7 @@ def _of_devices(host: HostSummary) -> list[Called]:
     )
     module_of = device.ops.module_of()
     found: list[Called] = []
-    for number in np.argsort(-total, kind="stable").tolist():
+    for number in descending(total).tolist():
         row = int(first[number])
         name = function_of_module(module_of(row))
         if name is None and not found:

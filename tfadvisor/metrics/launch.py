@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from tfadvisor.arrays import distinct, median
+from tfadvisor.arrays import distinct, falses, median
 from tfadvisor.metrics.place_causes import launches_for_arguments
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import (
@@ -379,7 +379,7 @@ def _is_eager(
 ) -> np.ndarray:
     """Which of the rows were dispatched op by op. steps: how many count."""
     module = ops.module[rows]
-    out = np.zeros(len(rows), np.bool_)
+    out = falses(rows)
     program = ops.owner()
     whole = ops.whole_programs()
     for number in distinct(program[rows][(module >= 0) & ~whole[rows]]).tolist():

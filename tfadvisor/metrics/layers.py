@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from tfadvisor.arrays import descending
 from tfadvisor.metrics.capture import unused_device
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import a_device, counted_hosts, gpus, share
@@ -114,7 +115,7 @@ def compute_parts(run: RunSummary) -> ComputedOps:
         rows = table.of_class(DeviceClass.COMPUTE)
         total += int(table.total_ps[rows].sum())
         own = device.ops_by_path.total_ps[rows]
-        hottest = rows[np.argsort(-own, kind="stable")][:_MOST]
+        hottest = rows[descending(own)][:_MOST]
         spent = zip(
             keys_of(table, hottest),
             table.total_ps[hottest].tolist(),

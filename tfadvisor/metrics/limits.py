@@ -10,8 +10,8 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
 
+from tfadvisor.arrays import descending
 from tfadvisor.metrics.layers import OpKey, keys_of
 from tfadvisor.metrics.rates import Rates, known_rates
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric, once
@@ -217,7 +217,7 @@ def _overlaps(run: RunSummary, time: Mapping[_Name, int]) -> dict[_Name, float]:
         for device in host.devices if _overlaps_at_all(host) else ():
             table = device.ops
             rows = table.of_class(DeviceClass.COMPUTE)
-            hottest = rows[np.argsort(-table.total_ps[rows], kind="stable")]
+            hottest = rows[descending(table.total_ps[rows])]
             hottest = hottest[:_MOST_ROWS]
             taken = table.total_ps[hottest].tolist()
             for key, ps in zip(keys_of(table, hottest), taken, strict=True):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tfadvisor.arrays import zeros
 from tfadvisor.metrics.registry import MetricAbsent, Question, once
 from tfadvisor.timeline import StepSource
 from tfadvisor.timeline.host import HostCost
@@ -53,7 +54,7 @@ def class_shares(run: RunSummary) -> dict[TimeClass, float]:
     """Share of step time per class over all counted steps and the devices that take
     part in them; sums to 1.
     """
-    totals = np.zeros(len(TimeClass), np.int64)
+    totals = zeros(TimeClass)
     for host in counted_hosts(run):
         totals += host.breakdown[host.counted].sum(axis=0)
     if not totals.sum():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import blocks
+from tfadvisor.arrays import blocks, falses, zeros
 from tfadvisor.timeline import sweeps
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Intervals(msgspec.Struct, frozen=True):
         the length between them.
         """
         if not len(self.starts):
-            return np.zeros(len(times), np.int64)
+            return zeros(times)
         return sweeps.covered_before(
             self.starts,
             self.ends,
@@ -57,7 +57,7 @@ class Intervals(msgspec.Struct, frozen=True):
     def within(self, lo: Int64Array, hi: Int64Array) -> Int64Array:
         """Length of the set inside each window lo[i] <= t < hi[i], in ps."""
         if not len(self.starts):
-            return np.zeros(len(lo), np.int64)
+            return zeros(lo)
         return sweeps.within(
             self.starts,
             self.ends,
@@ -68,7 +68,7 @@ class Intervals(msgspec.Struct, frozen=True):
     def contains(self, times: Int64Array) -> BoolArray:
         """Whether each time lies in the set."""
         if not len(self.starts):
-            return np.zeros(len(times), np.bool_)
+            return falses(times)
         return sweeps.contains(self.starts, self.ends, np.ascontiguousarray(times))
 
     def clip(self, lo: int, hi: int) -> Intervals:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import percentile
+from tfadvisor.arrays import order_of, percentile
 from tfadvisor.timeline.intervals import Int64Array
 
 FEWEST_KEPT = 256
@@ -62,7 +62,7 @@ def percentile_of(parts: Sequence[Distribution], percent: float) -> float:
             for sketch in full
         ]
     )
-    order = np.argsort(values, kind="stable")
+    order = order_of(values)
     weight = weight[order]
     middle = np.cumsum(weight) - weight / 2
     place = middle[0] + percent / 100 * (middle[-1] - middle[0])

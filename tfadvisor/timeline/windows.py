@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfadvisor.arrays import blocks
+from tfadvisor.arrays import blocks, falses
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.sweeps import reached
 from tfadvisor.timeline.timeline_parts import Steps
@@ -21,7 +21,7 @@ def step_of(times: Int64Array, steps: Steps) -> Int64Array:
 def in_counted_steps(times: Int64Array, steps: Steps) -> BoolArray:
     """Whether each time lies in a step that counts."""
     if not len(steps) or not len(times):
-        return np.zeros(len(times), np.bool_)
+        return falses(times)
     found = np.empty(len(times), np.bool_)
     for part in blocks(len(times)):
         found[part] = steps.counts(step_of(times[part], steps))

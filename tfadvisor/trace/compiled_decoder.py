@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import constant, distinct
+from tfadvisor.arrays import constant, distinct, trues
 from tfadvisor.trace import _wire
 from tfadvisor.trace.bounds import Counts
 from tfadvisor.trace.columns import (
@@ -561,7 +561,7 @@ class _Slot(msgspec.Struct, frozen=True):
         if not self.kinds >> kind & 1:
             return None
         if self.kind is None:
-            return np.ones(len(self.value), np.bool_)
+            return trues(self.value)
         return np.asarray(self.kind == kind.value, np.bool_)
 
     def final_kind(self) -> npt.NDArray[np.uint8]:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace
 
+from tfadvisor.arrays import descending
 from tfadvisor.metrics import device_steps
 from tfadvisor.metrics.layers import known_by_hlo, tables_over_devices
 from tfadvisor.metrics.precision import product_kind, rounds_to_tf32
@@ -102,7 +102,7 @@ def _ran(
     )
     for device, table in tables_over_devices(devices, _READ * most):
         module_of = table.module_of()
-        hottest = np.argsort(-device.ops_by_path.total_ps, kind="stable")
+        hottest = descending(device.ops_by_path.total_ps)
         for row in hottest[: _READ * most].tolist():
             key = _key(table, row, module_of(row))
             ran.setdefault(key, _Ran()).add(

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.analysis import Options, conclude
-from tfadvisor.arrays import distinct
+from tfadvisor.arrays import distinct, trues
 from tfadvisor.report import Report
 from tfadvisor.serve.export.perfetto_conclusions import Conclusions, brackets, lanes
 from tfadvisor.serve.export.perfetto_packets import (
@@ -90,7 +90,7 @@ class _HostTracks(msgspec.Struct, frozen=True):
     def put(self) -> None:
         """All lines that hold an event with a place in time."""
         trace = self._trace
-        placed = np.ones(len(trace.events), np.bool_)
+        placed = trues(trace.events)
         placed[trace.stat(NUM_OCCURRENCES).event] = False
         self._give_names(placed)
 

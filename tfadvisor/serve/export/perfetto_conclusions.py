@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.advice.findings import Finding, Fix
+from tfadvisor.arrays import order_of
 from tfadvisor.files import new_file
 from tfadvisor.report import Report, evidence_words, location_words, saving_words
 from tfadvisor.serve.export.perfetto_packets import (
@@ -319,7 +320,7 @@ def nests(found: Brackets) -> bool:
     if depth.min() < 0:
         return False
     level = np.where(found.opens, depth, depth + 1)
-    by_level = found.event[np.argsort(level, kind="stable")]
+    by_level = found.event[order_of(level)]
     same = by_level[0::2] == by_level[1::2]
     return bool(same.all())
 

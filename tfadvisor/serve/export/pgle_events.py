@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct
+from tfadvisor.arrays import distinct, falses, zeros
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.drivers import launches_graph
 from tfadvisor.trace.columns import HostTrace, Int64Array, Selection, Value
@@ -77,7 +77,7 @@ def named_events(trace: HostTrace) -> NamedEvents:
     """Those that carry both an op and a module, on themselves or on their name's
     metadata.
     """
-    of_device = np.zeros(len(trace.lines), np.bool_)
+    of_device = falses(trace.lines)
     of_device[device_lines(trace)] = True
     event = np.flatnonzero(of_device[trace.line_of_event()])
     ops, op = _texts(trace, stats.HLO_OP, event)
@@ -132,14 +132,14 @@ def _numbers(
     event: Int64Array,
 ) -> tuple[Int64Array, BoolArray]:
     """(number of each event, whether it has one)."""
-    value = np.zeros(len(trace.events), np.int64)
-    known = np.zeros(len(trace.events), np.bool_)
+    value = zeros(trace.events)
+    known = falses(trace.events)
     carrying, numbers = trace.stat(stat).integers()
     value[carrying], known[carrying] = numbers, True
     mine = value[event]
     has = known[event]
-    by_row = np.zeros(len(trace.names), np.int64)
-    row_has = np.zeros(len(trace.names), np.bool_)
+    by_row = zeros(trace.names)
+    row_has = falses(trace.names)
     for row, number in _of_names(trace, stat, event[~has]):
         if isinstance(number, int) and number.bit_length() < 64:
             by_row[row], row_has[row] = number, True

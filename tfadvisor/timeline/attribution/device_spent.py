@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import blocks, is_in, true_at
+from tfadvisor.arrays import blocks, descending, is_in, true_at, zeros
 from tfadvisor.errors import TraceError
 from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.attribution.exclusive import exclusive_time
@@ -77,13 +77,13 @@ def device_work(
     ops = device.ops
     of_kind = is_in(ops.kind, [chosen.value for chosen in _KINDS[kind]])
     mine = slice(None) if of_kind.all() else true_at(of_kind)
-    spent = np.zeros(len(ops), np.int64)
+    spent = zeros(ops)
     spent[mine] = exclusive_time(
         ops.start[mine], ops.end[mine], ops.stream[mine], instants
     )
     kinds = ops.kind.astype(np.int32)
     columns = (ops.name, ops.op, ops.module, ops.program, kinds, ops.path)
-    last, total = _summed(columns, np.zeros(len(ops), np.int64), spent)
+    last, total = _summed(columns, zeros(ops), spent)
     module_of = module_names(ops.module, ops.program, ops.names, ops.program_ids)
     found: list[Spent] = []
     rows = zip(
@@ -201,7 +201,7 @@ def _summed(
     """
     counted = (ends > starts).view(np.uint8)
     last, _, total, _ = alike(columns, starts, ends, counted, 0)
-    order = np.argsort(-total, kind="stable")[:_MOST]
+    order = descending(total)[:_MOST]
     return last[order], total[order]
 
 

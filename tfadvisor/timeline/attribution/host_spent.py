@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeGuard
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import true_at
+from tfadvisor.arrays import descending, falses, true_at, zeros
 from tfadvisor.timeline.attribution.inside import Given, Inside, inside
 from tfadvisor.timeline.attribution.spent import (
     FEWEST_TICKS,
@@ -380,7 +380,7 @@ def _elsewhere(
     """
     gap = driver.leaf < 0
     if kind is TimeClass.IDLE:
-        return np.zeros(len(gap), np.bool_)
+        return falses(gap)
     if kind is TimeClass.TRANSFER:
         return np.asarray(driver.kind != HostClass.COPY.value, np.bool_)
     if kind is TimeClass.INPUT:
@@ -429,12 +429,12 @@ def _in_words(
     chain = chains.chain[mine]
     last, _, total, _ = alike(
         tuple(getattr(chains, name)[chain] for name in CHAIN_NAMES),
-        np.zeros(len(mine), np.int64),
+        zeros(mine),
         np.ascontiguousarray(spent[mine]),
         np.ones(len(mine), np.uint8),
         0,
     )
-    largest = np.argsort(-total, kind="stable")[:_MOST]
+    largest = descending(total)[:_MOST]
     entries = _spent_of(kind, chains, names, chain[last[largest]])
     for entry, ps in zip(entries, total[largest].tolist(), strict=True):
         yield replace(entry, ps=ps)

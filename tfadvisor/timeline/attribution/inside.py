@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, true_at
+from tfadvisor.arrays import distinct, true_at, zeros
 from tfadvisor.timeline.attribution.thread_time import Chains
 from tfadvisor.timeline.names.doings import Doing
 from tfadvisor.vocabulary import TimeClass
@@ -175,7 +175,7 @@ def _rank(*columns: npt.NDArray[np.int32]) -> Int64Array:
     order = np.lexsort(columns[::-1])
     ordered = np.array(columns)[:, order]
     changes = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
-    rank = np.zeros(len(order), np.int64)
+    rank = zeros(order)
     rank[order[1:]] = changes.cumsum()
     return rank
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tfadvisor.arrays import zeros
 from tfadvisor.tallies import listed
 from tfadvisor.timeline.attribution.spent import FEWEST_TICKS, Sampled
 from tfadvisor.timeline.host.dispatches import dispatches
@@ -73,6 +74,6 @@ def _shared(samples: Sampled, instants: Intervals) -> Int64Array:
     """
     at = samples.place[instants.contains(samples.at)]
     if len(at) < FEWEST_TICKS:
-        return np.zeros(len(samples.places), np.int64)
+        return zeros(samples.places)
     count = np.bincount(at[at >= 0], minlength=len(samples.places))
     return np.asarray(np.rint(count * (instants.length() / len(at))), np.int64)

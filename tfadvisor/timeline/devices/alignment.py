@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, true_at
+from tfadvisor.arrays import distinct, order_of, true_at
 from tfadvisor.errors import TraceError
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names.classes import DeviceClass
@@ -285,7 +285,7 @@ class _Kernels:
             alike, axis=0, return_index=True, return_inverse=True
         )
         which = which.reshape(-1)
-        in_order = lo[np.argsort(which, kind="stable")]
+        in_order = lo[order_of(which)]
         starts_of = np.split(in_order, np.bincount(which).cumsum()[:-1])
         for run, starts in zip(first.tolist(), starts_of, strict=True):
             rows = self._name[lo[run] : hi[run]].tolist()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import constant, distinct
+from tfadvisor.arrays import constant, distinct, order_of
 from tfadvisor.program import Modules
 from tfadvisor.timeline.devices.collective_calls import collectives_by_name
 from tfadvisor.timeline.devices.cpu_thunks import (
@@ -169,7 +169,7 @@ def _table(
     body = ~_control_flow(threads, thunks)
     end = np.concatenate([thunk_ends(trace, threads, thunks)[body], threads.end[ops]])
     positions = np.concatenate([thunks[body], ops])
-    order = np.argsort(threads.start[positions], kind="stable")
+    order = order_of(threads.start[positions])
     positions = positions[order]
     end = end[order]
     is_thunk = order < np.count_nonzero(body)

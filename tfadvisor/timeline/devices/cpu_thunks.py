@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import constant, distinct, group_spans, is_in, ranks, true_at
+from tfadvisor.arrays import (
+    constant,
+    distinct,
+    group_spans,
+    is_in,
+    order_of,
+    ranks,
+    true_at,
+    zeros,
+)
 from tfadvisor.timeline.devices.event_stats import value_at
 from tfadvisor.timeline.host.dispatches import calls_of_modules, calls_that_execute
 from tfadvisor.timeline.host.threads import Threads
@@ -77,7 +86,7 @@ def _within_own_run(
     run = ranks(run[known])
     following = _start_of_following(run, program[known], threads.start[thunks[known]])
     late = end[known] > following[run]
-    last = np.zeros(len(following), np.int64)
+    last = zeros(following)
     np.maximum.at(last, run, np.where(late, threads.end[thunks[known]], end[known]))
     out = end.copy()
     out[known[late]] = np.minimum(last, following)[run][late]
@@ -173,14 +182,12 @@ def _marks(
     producers, produced = threads.integers(trace.stat(stats.PRODUCER_ID))
     if not len(marks) or not len(producers) or not len(thunks):
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    order = np.argsort(
-        producers,
-        kind="stable",
-    )  # by event so far, and events may lie out of order in the file
+    # By event so far, and events may lie out of order in the file.
+    order = order_of(producers)
     producers = producers[order]
     produced = produced[order]
     place = np.minimum(np.searchsorted(producers, thunks), len(producers) - 1)
-    order = np.argsort(consumed, kind="stable")
+    order = order_of(consumed)
     found = np.minimum(
         np.searchsorted(consumed[order], produced[place]),
         len(order) - 1,
@@ -218,12 +225,12 @@ def calls_of_runs(
     launch = np.full(len(positions), -1, np.int32)
     calls_of = calls_of_modules(threads)
     known = true_at((module >= 0) & (run >= 0))
-    known = known[np.argsort(module[known], kind="stable")]
+    known = known[order_of(module[known])]
     first = true_at(np.diff(module[known], prepend=-1))
     for mine in np.split(known, first[1:]) if len(known) else ():
         inverse = ranks(run[mine])
         begins, ends = group_spans(inverse, start[mine], end[mine])
-        order = np.argsort(begins, kind="stable")
+        order = order_of(begins)
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         name = without_marks(names[int(module[mine[0]])])
@@ -383,7 +390,7 @@ def _runs_unnamed_ops(threads: Threads) -> tuple[Int64Array, Int64Array, Int64Ar
         start = _begins(threads, position, helpers)
     else:
         position = helpers
-    order = np.argsort(start, kind="stable")
+    order = order_of(start)
     return position[order], start[order], threads.end[position[order]]
 
 

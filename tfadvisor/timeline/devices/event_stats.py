@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfadvisor.arrays import constant, distinct
+from tfadvisor.arrays import constant, distinct, order_of
 from tfadvisor.timeline.devices.protocol import Copies
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names import stats
@@ -42,7 +42,7 @@ def value_at(
     if not len(where):
         return np.full(len(positions), without, value.dtype)
     if (where[1:] < where[:-1]).any():
-        order = np.argsort(where, kind="stable")
+        order = order_of(where)
         where = where[order]
         value = value[order]
     if (where[1:] == where[:-1]).any():

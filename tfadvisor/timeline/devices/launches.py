@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import blocks, constant, distinct, is_in, true_at
+from tfadvisor.arrays import (
+    blocks,
+    constant,
+    distinct,
+    falses,
+    is_in,
+    order_of,
+    true_at,
+    trues,
+)
 from tfadvisor.timeline.devices.event_stats import numbers_as_stored
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
@@ -117,24 +126,24 @@ def held_back(ops: DeviceOps, busy: Intervals) -> Intervals:
 
 def _by_graphs(ops: DeviceOps) -> BoolArray:
     """Which events were launched by a call that launches a graph."""
-    called = np.zeros(len(ops.names), np.bool_)
+    called = falses(ops.names)
     for part in blocks(len(ops)):
         launch = ops.launch[part]
         called[ops.callers.row[launch[launch >= 0]]] = True
     graphs = [row for row in true_at(called).tolist() if launches_graph(ops.names[row])]
-    return is_in(ops.launch_name, graphs) if graphs else np.zeros(len(ops), np.bool_)
+    return is_in(ops.launch_name, graphs) if graphs else falses(ops)
 
 
 def _is_first_of_launch(ops: DeviceOps, linked: BoolArray) -> BoolArray:
     """A graph launches many kernels with one call: only the first of them starts
     because of it.
     """
-    out = np.zeros(len(ops), np.bool_)
+    out = falses(ops)
     call = ops.launch[linked]  # events are in order of start
     if (call[1:] >= call[:-1]).all():
         out[linked] = np.append(True, call[1:] != call[:-1])[: len(call)]
         return out
-    order = np.argsort(call, kind="stable")
+    order = order_of(call)
     call, first = call[order], np.empty(len(call), np.bool_)
     first[order] = np.append(True, call[1:] != call[:-1])
     out[linked] = first
@@ -157,8 +166,8 @@ def _on_free_stream(ops: DeviceOps, launched: Int64Array) -> BoolArray:
     """Which events were launched when all that began before them on their stream was
     done.
     """
-    out = np.ones(len(ops), np.bool_)
-    order = np.argsort(ops.stream, kind="stable")
+    out = trues(ops)
+    order = order_of(ops.stream)
     stream = ops.stream[order]
     begins = np.flatnonzero(np.append(True, stream[1:] != stream[:-1])[: len(ops)])
     ends = np.append(begins[1:], len(ops))
@@ -188,7 +197,7 @@ class LaunchLinks:
             position = position[value > 0]
             value = value[value > 0]
         if (value[1:] < value[:-1]).any():
-            order = np.argsort(value, kind="stable")
+            order = order_of(value)
             position = position[order]
             value = value[order]
         self._position = position

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import constant, distinct, is_in, true_at, used
+from tfadvisor.arrays import constant, distinct, falses, is_in, order_of, true_at, used
 from tfadvisor.tallies import listed
 from tfadvisor.timeline.devices.event_stats import first_texts_of, numbers_of, texts_of
 from tfadvisor.timeline.devices.launches import LaunchLinks, held_back
@@ -200,7 +200,7 @@ def _programs_around(
     if not lines:
         return constant(-1, len(start), np.int64), []
     events = np.concatenate([_of_line(trace, line, bool) for line in lines])
-    events = events[np.argsort(trace.events.start_ps[events], kind="stable")]
+    events = events[order_of(trace.events.start_ps[events])]
     begin = np.append(np.iinfo(np.int64).min, trace.events.start_ps[events])
     end = np.append(
         begin[0],
@@ -337,7 +337,7 @@ def _events_in_order(
         placed = ~is_in(found, counted)
         found = found[placed]
         of_line = of_line[placed]
-    order = np.argsort(trace.events.start_ps[found], kind="stable")
+    order = order_of(trace.events.start_ps[found])
     found = found[order]
     of_line = of_line[order]
     del order
@@ -417,7 +417,7 @@ def _covers_its_body(
         for code in used(row, len(trace.names))
         if questions.runs_others(trace.names.name[code])
     ]
-    out = np.zeros(len(row), np.bool_)
+    out = falses(row)
     if not named:
         return out
     candidate = is_in(row, np.array(named, np.int64))

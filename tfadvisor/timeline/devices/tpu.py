@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, is_in, true_at
+from tfadvisor.arrays import distinct, falses, is_in, order_of, true_at, zeros
 from tfadvisor.timeline.devices.event_stats import no_details
 from tfadvisor.timeline.devices.planes import devices_of_planes, spans_of
 from tfadvisor.timeline.devices.protocol import (
@@ -125,8 +125,8 @@ class Tpu(DeviceOfPlanes):
         row: npt.NDArray[np.int32],
     ) -> tuple[Int64Array, BoolArray]:
         """The id hangs on the event's name."""
-        by_row = np.zeros(len(trace.names), np.int64)
-        has_id = np.zeros(len(trace.names), np.bool_)
+        by_row = zeros(trace.names)
+        has_id = falses(trace.names)
         for used in distinct(row).tolist():
             found = trace.details.metadata_stats(used).get(stats.PROGRAM_ID)
             if isinstance(found, int):
@@ -248,7 +248,7 @@ def _shifted(
     """Times plus the shift at the nearest knots, linear between them and constant
     outside.
     """
-    order = np.argsort(knots, kind="stable")
+    order = order_of(knots)
     return times + np.rint(np.interp(times, knots[order], shift[order])).astype(
         np.int64
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in
+from tfadvisor.arrays import distinct, is_in, order_of, zeros
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names import stats
@@ -61,7 +61,7 @@ def allocators(trace: HostTrace, threads: Threads) -> Iterator[tuple[str, Int64A
     for index, name in enumerate(column.texts):
         mine = distinct(position[(code == index) & (position >= 0)])
         if len(mine) and not is_host_allocator(name):
-            yield name, mine[np.argsort(threads.start[mine], kind="stable")]
+            yield name, mine[order_of(threads.start[mine])]
 
 
 def numbers_at(
@@ -72,7 +72,7 @@ def numbers_at(
 ) -> Int64Array:
     """The integer that each event bears, 0 without one."""
     where, value = threads.integers(trace.stat(stat))
-    table = np.zeros(len(threads), np.int64)
+    table = zeros(threads)
     table[where] = value
     found: Int64Array = table[positions]
     return found

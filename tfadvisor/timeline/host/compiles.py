@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in
+from tfadvisor.arrays import distinct, is_in, trues
 from tfadvisor.errors import TraceError
 from tfadvisor.program import Modules
 from tfadvisor.timeline.host.threads import Threads
@@ -97,7 +97,7 @@ def compiled_in_steps(
     spent = spent[counts]
     lo = lo[counts]
     hi = hi[counts]
-    outer = np.ones(len(calls), np.bool_)
+    outer = trues(calls)
     outer[1:] = lo[1:] >= np.maximum.accumulate(hi)[:-1]
     calls = calls[outer]
     spent = spent[outer]

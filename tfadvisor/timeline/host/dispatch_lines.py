@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from tfadvisor.arrays import descending
 from tfadvisor.timeline.host.dispatches import dispatches
 from tfadvisor.timeline.host.thread_layout import Thread
 from tfadvisor.timeline.host.threads import Threads
@@ -64,7 +65,7 @@ def lines_of(
     pairs = np.stack([around, threads.row[both[mine]]])
     found, count = np.unique(pairs, axis=1, return_counts=True)
     dispatched = []
-    for at in np.argsort(-count, kind="stable")[:_MOST].tolist():
+    for at in descending(count)[:_MOST].tolist():
         row = int(found[0, at])
         place = frame_place(threads.names[row]) if row >= 0 else None
         called = threads.names[int(found[1, at])]

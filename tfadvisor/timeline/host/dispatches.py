@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import blocks, distinct, is_in, occurrence, ranks, true_at
+from tfadvisor.arrays import (
+    blocks,
+    distinct,
+    falses,
+    is_in,
+    occurrence,
+    order_of,
+    ranks,
+    true_at,
+    trues,
+    zeros,
+)
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.host.thread_layout import Thread
 from tfadvisor.timeline.host.threads import Threads
@@ -80,7 +91,7 @@ def calls_of_modules(threads: Threads) -> Mapping[str, Int64Array]:
         return threads.called
     positions = true_at((of_name >= 0)[threads.row])
     module = of_name[threads.row[positions]]
-    order = np.argsort(module, kind="stable")
+    order = order_of(module)
     bounds = np.searchsorted(module[order], np.arange(len(modules) + 1)).tolist()
     for name, lo, hi in zip(modules, bounds, bounds[1:], strict=False):
         mine = positions[order[lo:hi]]
@@ -93,7 +104,7 @@ def outermost_of_threads(threads: Threads, calls: Int64Array) -> Int64Array:
     thread = threads.thread_of(calls)
     found = [outermost(threads, calls[thread == index]) for index in distinct(thread)]
     joined = np.concatenate(found) if found else calls
-    return joined[np.argsort(threads.start[joined], kind="stable")]
+    return joined[order_of(threads.start[joined])]
 
 
 def calls_of_module(threads: Threads, module: str) -> Int64Array:
@@ -147,7 +158,7 @@ def calls_that_execute(threads: Threads) -> Int64Array:
         around = mine[np.where(around >= 0, around, np.arange(len(mine)))]
         found.append(around[is_in(mine, helpers)])
     calls = np.concatenate(found)
-    return calls[np.argsort(threads.start[calls], kind="stable")]
+    return calls[order_of(threads.start[calls])]
 
 
 def driving_thread(threads: Threads) -> int:
@@ -238,7 +249,7 @@ def outermost(threads: Threads, positions: Int64Array) -> Int64Array:
     earlier one.
     """
     reach = np.maximum.accumulate(threads.end[positions])
-    keep = np.ones(len(positions), np.bool_)
+    keep = trues(positions)
     keep[1:] = threads.start[positions[1:]] >= reach[:-1]
     return positions[keep]
 
@@ -360,7 +371,7 @@ def eager_pauses(
     count = np.bincount(step[step >= 0], minlength=len(steps))
     eager = (step >= 0) & (count[np.maximum(step, 0)] >= _EAGER_DISPATCHES)
     length = np.where(step >= 0, ends - starts, 0)
-    longest = np.zeros(len(steps), np.int64)
+    longest = zeros(steps)
     single = threads.bear(calls, is_single_op)
     if alone is not None:
         single = is_in(calls, alone)
@@ -568,8 +579,8 @@ def _by_type(
     ops: Int64Array,
 ) -> HostOps:
     """Those of the ops that begin in counted steps."""
-    time = np.zeros(len(threads.names), np.int64)
-    seen = np.zeros(len(threads.names), np.bool_)
+    time = zeros(threads.names)
+    seen = falses(threads.names)
     for part in blocks(len(ops)):
         mine = ops[part]
         mine = mine[in_counted_steps(threads.start[mine], steps)]

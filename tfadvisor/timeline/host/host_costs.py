@@ -11,7 +11,7 @@ from functools import cache
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in, true_at
+from tfadvisor.arrays import descending, distinct, is_in, true_at, zeros
 from tfadvisor.timeline.host.dispatches import (
     dispatches,
     one_by_one,
@@ -152,7 +152,7 @@ def host_calls(
 def _by_name(threads: Threads, calls: Int64Array) -> Mapping[str, int]:
     """The number of these calls of each name, the commonest first."""
     rows, count = np.unique(threads.row[calls], return_counts=True)
-    most = np.argsort(-count, kind="stable")[:_MOST_NAMES]
+    most = descending(count)[:_MOST_NAMES]
     return {
         threads.names[int(rows[index])]: int(count[index]) for index in most.tolist()
     }
@@ -286,7 +286,7 @@ def counted_iterations(
     """
     inside = in_counted_steps(start, steps)
     step = np.searchsorted(steps.starts, start[inside], side="right") - 1
-    longest = np.zeros(len(steps), np.int64)
+    longest = zeros(steps)
     np.maximum.at(longest, step, iteration[inside])
     return int(longest.sum())
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in, true_at, used
+from tfadvisor.arrays import distinct, falses, is_in, order_of, true_at, used, zeros
 from tfadvisor.timeline.host.dispatches import dispatches, outermost
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
@@ -178,7 +178,7 @@ class _Found(NamedTuple):
 
 def _among(rows: Iterable[int], threads: Threads) -> BoolArray:
     """Which names are among the rows."""
-    among = np.zeros(len(threads.names), np.bool_)
+    among = falses(threads.names)
     among[list(rows)] = True
     return among
 
@@ -299,7 +299,7 @@ def _owning_stage(
         threads,
     )
     owner = np.full(len(parent), -1, np.int32)
-    background = np.zeros(len(parent), np.bool_)
+    background = falses(parent)
     current = parent.astype(np.int32)
     for _ in range(8):  # user functions sit a level or two below their stage
         open_ = (owner < 0) & (current >= 0)
@@ -328,7 +328,7 @@ class _Functions:
         self._threads = threads
         captured = _captured(trace, threads)
         self._call_position, self._call_id, work_position, work_id = captured
-        order = np.argsort(work_id, kind="stable")
+        order = order_of(work_id)
         self._work_id = work_id[order]
         self._ids, first = np.unique(self._work_id, return_index=True)
         ends = threads.end[work_position[order]]
@@ -345,10 +345,7 @@ class _Functions:
         ops = ops[threads.kind[ops] == HostClass.OP.value]
         if not len(ops) or not len(work):
             return np.empty(0, np.int64)
-        order = np.argsort(
-            work,
-            kind="stable",
-        )  # position order is time order within a thread
+        order = order_of(work)  # position order is time order within a thread
         place = np.searchsorted(work[order], ops, side="right") - 1
         owner = order[np.maximum(place, 0)]
         inside = (place >= 0) & (threads.end[work[owner]] >= threads.end[ops])
@@ -361,7 +358,7 @@ class _Functions:
         place = np.searchsorted(self._call_position, calls)
         place = np.minimum(place, max(len(self._call_position) - 1, 0))
         if not len(self._call_position) or not len(self._ids):
-            return np.zeros(len(calls), np.int64), np.zeros(len(calls), np.bool_)
+            return zeros(calls), falses(calls)
         call_id = np.where(self._call_position[place] == calls, self._call_id[place], 0)
         found = np.minimum(np.searchsorted(self._ids, call_id), len(self._ids) - 1)
         known = self._ids[found] == call_id
@@ -415,7 +412,7 @@ def pipeline_work(trace: HostTrace, threads: Threads) -> BoolArray:
     run whose step id is that of a captured function, which tf.data may run on the
     common thread pool.
     """
-    work = np.zeros(len(threads), np.bool_)
+    work = falses(threads)
     for thread in threads.threads:
         if thread.is_pipeline:
             work[thread.lo : thread.hi] = True

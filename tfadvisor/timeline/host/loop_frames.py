@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in, median, ranks, true_at
+from tfadvisor.arrays import distinct, is_in, median, ranks, true_at, trues
 from tfadvisor.timeline.host.dispatches import dispatches
 from tfadvisor.timeline.host.thread_layout import Thread
 from tfadvisor.timeline.host.threads import Threads
@@ -298,7 +298,7 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
     frames, _, called = _loop(
         threads,
         steps,
-        np.ones(len(steps), np.bool_),
+        trues(steps),
         before=longest,
     )
     if not len(called):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 
+from tfadvisor.arrays import order_of
 from tfadvisor.tallies import listed
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, union
 from tfadvisor.timeline.names.classes import is_host_plane
@@ -121,7 +122,7 @@ class ThreadLayout(msgspec.Struct, frozen=True, kw_only=True):
             position = position[keep]
             value = value[keep]
         if (position[1:] < position[:-1]).any():
-            order = np.argsort(position, kind="stable")
+            order = order_of(position)
             position = position[order]
             value = value[order]
         return position, value

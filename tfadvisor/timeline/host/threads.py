@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import blocks, true_at, used
+from tfadvisor.arrays import blocks, falses, true_at, used
 from tfadvisor.timeline.host.crossing_frames import without_crossings
 from tfadvisor.timeline.host.thread_layout import Thread, ThreadLayout, thread_layout
 from tfadvisor.timeline.intervals import (
@@ -120,8 +120,8 @@ class Threads(ThreadLayout, frozen=True, kw_only=True):
             return np.zeros(0, np.bool_)
         if wanted in self.answers or len(self.names) <= _FEW_NAMES:
             answer = self.wanted_rows(wanted)
-            return answer.take(rows) if answer.any() else np.zeros(len(rows), np.bool_)
-        borne = np.zeros(len(self.names), np.bool_)
+            return answer.take(rows) if answer.any() else falses(rows)
+        borne = falses(self.names)
         for row in used(rows, len(self.names)):
             borne[row] = wanted(self.names[row])
         return borne.take(rows)
@@ -166,7 +166,7 @@ def host_threads(trace: HostTrace) -> Threads:
     for placeless in (counted, own):
         kind[placeless] = HostClass.OTHER
         end[placeless] = layout.start[placeless]
-    borne = np.zeros(len(names), np.bool_)
+    borne = falses(names)
     borne[layout.row] = True
     return Threads(
         threads=layout.threads,

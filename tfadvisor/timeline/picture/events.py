@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from tfadvisor.arrays import order_of, zeros
 from tfadvisor.timeline.host.allocators import allocators, numbers_at, texts_at
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
@@ -126,7 +127,7 @@ def _launching_rows(
     """Of each row that was launched the row of that call, -1 without one."""
     found = np.full(len(call), -1, np.int64)
     calls = np.flatnonzero(~launched & (call >= 0))
-    calls = calls[np.argsort(call[calls], kind="stable")]
+    calls = calls[order_of(call[calls])]
     if len(calls):
         rows = np.flatnonzero(launched & (call >= 0))
         at = np.searchsorted(call[calls], call[rows])
@@ -185,7 +186,7 @@ def _commonest(
     first: Int64Array,
 ) -> npt.NDArray[np.int8]:
     """The kind that takes most time in each block."""
-    block = np.zeros(len(kind), np.int64)
+    block = zeros(kind)
     block[first[1:]] = 1
     time = np.zeros((len(first), int(kind.max(initial=0)) + 1), np.int64)
     np.add.at(time, (np.cumsum(block), kind), length)

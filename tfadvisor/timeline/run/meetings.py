@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, median, occurrence, ranks, true_at
+from tfadvisor.arrays import (
+    distinct,
+    median,
+    occurrence,
+    order_of,
+    ranks,
+    true_at,
+    trues,
+)
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names.collective_events import CollectiveKind
@@ -153,7 +161,7 @@ def _meetings(
     """In order of their starts. pairs: the index of each member's call."""
     offset = np.array([member.offset for member in members])
     last = (_column(members, "start", pairs) - offset).max(axis=1)
-    ordered = pairs[np.argsort(last, kind="stable")]
+    ordered = pairs[order_of(last)]
     start = _column(members, "start", ordered) - offset
     end = _column(members, "end", ordered) - offset
     first = members[0].calls
@@ -283,7 +291,7 @@ def _at_work_together(
     lo = members[leader].starts(chosen[leader])
     hi = members[leader].ends(chosen[leader])
     together = np.empty((len(lo), len(members)), np.int64)
-    complete = np.ones(len(lo), np.bool_)
+    complete = trues(lo)
     for index, (member, mine) in enumerate(zip(members, chosen, strict=True)):
         reach = np.maximum.accumulate(member.ends(mine))
         place = np.searchsorted(reach, lo, side="right")
@@ -297,7 +305,7 @@ def _at_work_together(
 
 def _unshared(together: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     """No call belongs to two meetings: the later one is left out."""
-    keep = np.ones(len(together), np.bool_)
+    keep = trues(together)
     if len(together) > 1:
         later = np.diff(together, axis=0) > 0
         keep[1:] = later.all(axis=1)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import blocks
+from tfadvisor.arrays import blocks, zeros
 from tfadvisor.timeline.intervals import EMPTY, Intervals, difference, union, union_of
 from tfadvisor.timeline.timeline_parts import Device, Steps
 from tfadvisor.vocabulary import DeviceKind, TimeClass
@@ -182,7 +182,7 @@ def _lengths(
     (steps,)).
     """
     out = np.zeros((len(steps), len(TimeClass)), np.int64)
-    short = np.zeros(len(steps), np.int64)
+    short = zeros(steps)
     for kind in classes:
         instants = classes[kind]
         out[:, kind] = instants.within(steps.starts, steps.ends)
@@ -195,7 +195,7 @@ def _lengths(
 
 def _in_short_pieces(launch: Intervals, steps: Steps) -> npt.NDArray[np.int64]:
     """ps of each step."""
-    total = np.zeros(len(steps), np.int64)
+    total = zeros(steps)
     for part in blocks(len(launch)):
         starts = launch.starts[part]
         ends = launch.ends[part]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeGuard
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, is_in, median, true_at
+from tfadvisor.arrays import distinct, is_in, median, true_at, trues, zeros
 from tfadvisor.errors import UsageError
 from tfadvisor.timeline.host.dispatches import driving_thread, outermost
 from tfadvisor.timeline.host.threads import Threads
@@ -274,7 +274,7 @@ def _on_busiest_stream(device: Device) -> npt.NDArray[np.bool_]:
     ops = device.ops
     computes = ops.kind == DeviceClass.COMPUTE.value
     if device.kind is not DeviceKind.GPU or not computes.any():
-        return np.ones(len(ops), np.bool_)
+        return trues(ops)
     stream = ops.stream[computes]
     streams = distinct(stream)
     time = np.bincount(streams.searchsorted(stream), (ops.end - ops.start)[computes])
@@ -361,7 +361,7 @@ def _on_device(
     finishes = np.full(len(steps), -1, np.int64)
     np.minimum.at(begins, index[keep], start[keep])
     np.maximum.at(finishes, index[keep], end[keep])
-    busy = np.zeros(len(steps), np.int64)
+    busy = zeros(steps)
     np.add.at(busy, index[keep], (end - start)[keep])
     return begins, finishes, busy // len(launched)
 
@@ -419,7 +419,7 @@ def _whole_trace(
 
 
 def _host_window(threads: Threads) -> tuple[int, int]:
-    own = np.ones(len(threads), np.bool_)
+    own = trues(threads)
     own[threads.everywhere(HostClass.PROFILER, HostClass.FRAME)] = False
     own &= threads.end > threads.start
     if not own.any():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, true_at
+from tfadvisor.arrays import distinct, order_of, true_at
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array, union
 from tfadvisor.timeline.names import stats
@@ -48,7 +48,7 @@ def marked_steps(trace: HostTrace, threads: Threads) -> MarkedSteps | None:
     position, number = threads.integers(trace.stat(stats.STEP_NUM))
     if not len(position):
         return _device_steps(trace, drawn=False)
-    order = np.argsort(position, kind="stable")
+    order = order_of(position)
     position = position[order]
     number = number[order]
     thread = threads.thread_of(position)
@@ -121,7 +121,7 @@ def _device_steps(trace: HostTrace, drawn: bool) -> MarkedSteps | None:
         hi = int(lines.first[line + 1])
         starts = trace.events.start_ps[lo:hi]
         ends = starts + np.maximum(trace.events.duration_ps[lo:hi], 0)
-        order = np.argsort(starts, kind="stable")
+        order = order_of(starts)
         order = order[(ends > starts)[order]]
         if len(order):
             found.append((starts[order], ends[order]))
@@ -138,7 +138,7 @@ def _device_steps(trace: HostTrace, drawn: bool) -> MarkedSteps | None:
             following,
             _following(more_starts[apart], more_ends[apart]),
         )
-    order = np.argsort(starts, kind="stable")
+    order = order_of(starts)
     starts = starts[order]
     ends = ends[order]
     following = following[order]

@@ -9,7 +9,15 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in, median, true_at
+from tfadvisor.arrays import (
+    descending,
+    distinct,
+    is_in,
+    median,
+    order_of,
+    true_at,
+    zeros,
+)
 from tfadvisor.timeline.host.dispatches import outermost
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
@@ -71,7 +79,7 @@ def find_period(
         )
         return next((period for period in tried if period is not None), None)
     length = int(lags[match >= best * _AS_GOOD].min())
-    pause = np.zeros(len(codes), np.int64)
+    pause = zeros(codes)
     pause[1:] = np.maximum(starts[1:] - np.maximum.accumulate(ends)[:-1], 0)
     by_phase = (
         pause[: len(codes) // length * length].reshape(-1, length)[1:].mean(axis=0)
@@ -127,13 +135,13 @@ def _candidate_lags(codes: Int64Array) -> Int64Array:
     """Distances between successive uses of a name that leave room for three cycles, the
     most frequent first.
     """
-    order = np.argsort(codes, kind="stable")
+    order = order_of(codes)
     same = codes[order][1:] == codes[order][:-1]
     distances = np.diff(order)[same]
     distances = distances[distances * 3 <= len(codes)]
     lags, count = np.unique(distances, return_counts=True)
     weight = lags * count  # a long cycle has few repeats but each explains many items
-    return np.sort(lags[np.argsort(-weight, kind="stable")][:_MOST_LAGS])
+    return np.sort(lags[descending(weight)][:_MOST_LAGS])
 
 
 def _cycle_starts(
@@ -331,7 +339,7 @@ def _launching(
     starts = threads.start[calls]
     ends = threads.end[calls]
     finished = ends.copy()
-    worked = np.zeros(len(calls), np.int64)
+    worked = zeros(calls)
     everything = 0
     for device in devices:
         ops = device.ops

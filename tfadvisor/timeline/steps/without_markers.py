@@ -14,8 +14,10 @@ from tfadvisor.arrays import (
     group_spans,
     is_in,
     median,
+    order_of,
     ranks,
     true_at,
+    zeros,
 )
 from tfadvisor.timeline.devices.device_kinds import program_lines
 from tfadvisor.timeline.host.dispatches import calls_of_module, dispatches, outermost
@@ -179,7 +181,7 @@ def iterations_in_function(trace: HostTrace, threads: Threads) -> Inferred | Non
     if not len(position):
         return None
     runs, inverse = np.unique(run, return_inverse=True)
-    most = np.zeros(len(runs), np.int64)
+    most = zeros(runs)
     np.maximum.at(most, inverse, iteration)
     mine = (inverse == int(np.argmax(most))) & (iteration > 0)
     numbers, group = np.unique(iteration[mine], return_inverse=True)
@@ -224,7 +226,7 @@ def executions_on_device(trace: HostTrace) -> Inferred | None:
         totals = np.bincount(group, duration, len(names))
         top = int(np.argmax(totals))
         mine = true_at(group == top)
-        mine = mine[np.argsort(start[mine], kind="stable")]
+        mine = mine[order_of(start[mine])]
         if len(mine) >= LEAST_CYCLES and totals[top] >= _MOST_OF_TIME * totals.sum():
             about = f"executions of {names[top]}"
             return inferred(
@@ -296,7 +298,7 @@ def runs_called_before(
     begins, ends = group_spans(ranks(ops.meeting[mine]), ops.start[mine], ops.end[mine])
     if len(begins) < LEAST_CYCLES:
         return None
-    order = np.argsort(begins, kind="stable")
+    order = order_of(begins)
     return inferred(
         begins[order],
         ends[order],

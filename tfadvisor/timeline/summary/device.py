@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, is_in, true_at
+from tfadvisor.arrays import distinct, falses, is_in, true_at, zeros
 from tfadvisor.memory_limits import give_back
 from tfadvisor.program import Modules
 from tfadvisor.timeline.devices.collective_calls import (
@@ -180,7 +180,7 @@ def summarize_device(
     """
     ops = device.ops
     lo, hi = _bounds(ops, steps)
-    counted = np.zeros(len(ops), np.bool_)
+    counted = falses(ops)
     for begin, end in zip(
         lo[steps.steady()].tolist(),
         hi[steps.steady()].tolist(),
@@ -189,10 +189,7 @@ def summarize_device(
         counted[begin:end] = True
     compute = counted & (ops.kind == DeviceClass.COMPUTE.value)
     spans, waits = _of_pairs(ops)
-    if len(ops):
-        first = ops.start[np.minimum(lo, len(ops) - 1)]
-    else:
-        first = np.zeros(len(steps), np.int64)
+    first = ops.start[np.minimum(lo, len(ops) - 1)] if len(ops) else zeros(steps)
     works_on = union_of(device.compute, device.collective, device.transfer).contains(
         steps.starts
     )
@@ -343,9 +340,7 @@ def _of_pairs(ops: DeviceOps) -> tuple[BoolArray, BoolArray]:
         if is_done_half(ops.names[row])
     ]
     waits = copies & is_in(ops.name, ends)
-    return (
-        copies & is_in(pairs, whole) if waits.any() else np.zeros(len(ops), np.bool_)
-    ), waits
+    return (copies & is_in(pairs, whole) if waits.any() else falses(ops)), waits
 
 
 class _Alike(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from tfadvisor.arrays import falses
 from tfadvisor.timeline.host.host_costs import HostCost
 from tfadvisor.timeline.host_timeline import HostBreakdown, HostTimeline
 from tfadvisor.timeline.intervals import Int64Array, Intervals, union_of
@@ -260,7 +261,7 @@ def _telling_device(devices: Sequence[DeviceSummary]) -> int:
 
 def _inner_boundaries(steps: Steps) -> Int64Array:
     """Times of the boundaries between a counted step and the step after it, ps."""
-    followed = np.zeros(len(steps), np.bool_)
+    followed = falses(steps)
     followed[:-1] = steps.steady()[:-1] & (steps.ends[:-1] == steps.starts[1:])
     return steps.ends[followed]
 

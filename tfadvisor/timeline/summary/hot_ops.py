@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import ranks
+from tfadvisor.arrays import descending, ranks
 from tfadvisor.errors import TraceError
 from tfadvisor.tallies import listed
 from tfadvisor.timeline.intervals import Int64Array
@@ -93,7 +93,7 @@ def hot_ops(
     the profiler stated.
     """
     rows = table.of_class(DeviceClass.COMPUTE)
-    rows = rows[np.argsort(-table.total_ps[rows], kind="stable")]
+    rows = rows[descending(table.total_ps[rows])]
     if not len(rows):
         return HotOps((), 0, None, "no op begins in a counted step")
     place = np.arange(len(rows))
@@ -111,7 +111,7 @@ def hot_ops(
     np.add.at(time, group, table.total_ps[rows])
     np.maximum.at(count, group, table.count[rows])
     np.minimum.at(first, group, place)
-    order = np.argsort(-time, kind="stable")[:_MOST]
+    order = descending(time)[:_MOST]
     before = np.cumsum(time[order]) - time[order]
     total = int(time.sum())
     chosen = order[before < _ENOUGH * total]

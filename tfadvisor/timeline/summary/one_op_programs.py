@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tfadvisor.arrays import is_in, true_at
+from tfadvisor.arrays import descending, is_in, true_at
 from tfadvisor.errors import TraceError
 from tfadvisor.program import Modules, location_of
 from tfadvisor.timeline.names.program_calls import without_marks
@@ -27,7 +27,7 @@ def lines_of_one_op_programs(
     called on; without those whose HLO tells none.
     """
     rows = true_at(is_in(table.module, table.modules_of_few_ops()))
-    rows = rows[np.argsort(-table.count[rows], kind="stable")]
+    rows = rows[descending(table.count[rows])]
     _, first = np.unique(table.owner()[rows], return_index=True)
     found: dict[str, list[Line]] = {}
     for row in rows[np.sort(first)][:_MOST].tolist():

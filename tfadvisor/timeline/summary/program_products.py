@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import ranks, true_at
+from tfadvisor.arrays import descending, ranks, true_at
 from tfadvisor.errors import TraceError
 from tfadvisor.program import Module, Modules
 from tfadvisor.program.products_of_run import ProductOfRun, products_of_run
@@ -85,7 +85,7 @@ def _rows_by_program(table: OpTable) -> Iterator[list[int]]:
     program and row first.
     """
     rows = table.of_class(DeviceClass.COMPUTE)
-    rows = rows[np.argsort(-table.total_ps[rows], kind="stable")][:_MOST_ROWS]
+    rows = rows[descending(table.total_ps[rows])][:_MOST_ROWS]
     owner = table.owner()[rows]
     total = int(table.total_ps[rows].sum())
     rows, owner = rows[owner >= 0], owner[owner >= 0]
@@ -93,7 +93,7 @@ def _rows_by_program(table: OpTable) -> Iterator[list[int]]:
         return
     program = ranks(owner)
     time = np.bincount(program, table.total_ps[rows])
-    hottest = np.argsort(-time, kind="stable")[:_MOST_PROGRAMS]
+    hottest = descending(time)[:_MOST_PROGRAMS]
     for rank in hottest[time[hottest] >= _LEAST * total].tolist():
         yield rows[true_at(program == rank)].tolist()
 
