@@ -227,15 +227,12 @@ def _calls(
     return stack[:_DEEPEST]
 
 
-def sampled_of(
-    samples: Samples,
-    thread: int = 0,
-) -> Sampled:
-    """Of a thread, the main one by default. A sample stands for the time up to the next
-    one; where many are missing, only for its own. Runs are cut where a sleep or a
-    profiler's window begins or ends.
+def sampled_of(samples: Samples) -> Sampled:
+    """Of the main thread. A sample stands for the time up to the next one; where many
+    are missing, only for its own. Runs are cut where a sleep or a profiler's window
+    begins or ends.
     """
-    rows = [row for row in samples.samples if row[1] == thread]
+    rows = [row for row in samples.samples if not row[1]]
     table = np.array(rows, np.int64).reshape(-1, 4)
     at, _, stack, seen = table.T
     every = max(samples.every_ns // 1000, 1)

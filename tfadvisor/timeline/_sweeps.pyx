@@ -197,36 +197,6 @@ cdef int64_t[::1] totals_of(const int64_t[::1] starts, const int64_t[::1] ends):
     return before
 
 
-def covered_before(const int64_t[::1] starts, const int64_t[::1] ends, const int64_t[::1] times):
-    """How much of a set lies before each time. Ascending times need one pass, others a running total besides."""
-    cdef Py_ssize_t n = starts.shape[0], m = times.shape[0], i, j = 0
-    cdef int64_t total = 0, time
-    cdef bint ascending = True
-    out = np.empty(m, np.int64)
-    cdef int64_t[::1] covered = out
-    cdef int64_t[::1] before
-    with nogil:
-        for i in range(m):
-            time = times[i]
-            if i and time < times[i - 1]:
-                ascending = False
-                break
-            while j < n and starts[j] <= time:
-                total += ends[j] - starts[j]
-                j += 1
-            covered[i] = total - (ends[j - 1] - time) if j and time < ends[j - 1] else total
-    if ascending:
-        return out
-    before = totals_of(starts, ends)
-    j = 0
-    with nogil:
-        for i in range(m):
-            time = times[i]
-            j = upto(starts, n, time, j)
-            covered[i] = before[j] - (ends[j - 1] - time) if j and time < ends[j - 1] else before[j]
-    return out
-
-
 def within(const int64_t[::1] starts, const int64_t[::1] ends, const int64_t[::1] lo, const int64_t[::1] hi):
     """How much of a set lies in each window lo <= t < hi. Windows that ascend need one pass, others a running total
     besides."""

@@ -42,18 +42,6 @@ class Intervals(msgspec.Struct, frozen=True):
             for part in blocks(len(self))
         )
 
-    def covered_before(self, times: Int64Array) -> Int64Array:
-        """How much of the set lies before each time, in ps; the difference of two is
-        the length between them.
-        """
-        if not len(self.starts):
-            return zeros(times)
-        return sweeps.covered_before(
-            self.starts,
-            self.ends,
-            np.ascontiguousarray(times),
-        )
-
     def within(self, lo: Int64Array, hi: Int64Array) -> Int64Array:
         """Length of the set inside each window lo[i] <= t < hi[i], in ps."""
         if not len(self.starts):

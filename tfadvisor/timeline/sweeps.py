@@ -28,9 +28,6 @@ Sweep = Callable[[Int64Array, Int64Array, Int64Array, Int64Array], Pair]
 merged: Sweep = passes.merged
 common: Sweep = passes.common
 without: Sweep = passes.without
-covered_before: Callable[[Int64Array, Int64Array, Int64Array], Int64Array] = (
-    passes.covered_before
-)
 within: Callable[[Int64Array, Int64Array, Int64Array, Int64Array], Int64Array] = (
     passes.within
 )

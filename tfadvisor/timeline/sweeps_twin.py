@@ -106,7 +106,7 @@ def _swept(
     return united(times[:-1][keep], times[1:][keep])
 
 
-def covered_before(
+def _covered_before(
     starts: Int64Array,
     ends: Int64Array,
     times: Int64Array,
@@ -128,7 +128,7 @@ def within(
     hi: Int64Array,
 ) -> Int64Array:
     """How much of a set lies in each window lo <= t < hi."""
-    return covered_before(starts, ends, hi) - covered_before(starts, ends, lo)
+    return _covered_before(starts, ends, hi) - _covered_before(starts, ends, lo)
 
 
 def reached(times: Int64Array, asked: Int64Array) -> Int64Array:

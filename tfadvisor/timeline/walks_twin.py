@@ -10,7 +10,6 @@ import numpy as np
 
 from tfadvisor.arrays import true_at
 from tfadvisor.timeline.sweeps import (
-    covered_before,
     enclosing,
     innermost,
     parents,
@@ -266,7 +265,8 @@ def shared(
     times = np.concatenate([lo, hi])
     order = np.argsort(times, kind="stable")
     running = np.cumsum(np.where(order < count, 1, -1))[:-1]
-    lengths = np.diff(covered_before(starts, ends, times[order]))
+    ascending = times[order]
+    lengths = within(starts, ends, ascending[:-1], ascending[1:])
     each = np.concatenate(
         [[0.0], np.cumsum(lengths / np.maximum(running, 1) * (running > 0))]
     )

@@ -81,10 +81,9 @@ def steps_of_block(step_ms: float) -> int:
 def seconds_needed(
     arms: int,
     step_ms: float,
-    turns: int = STAGES[0],
 ) -> float:
-    """For so many turns of so many arms, after the program has started."""
-    blocks = (arms + 3) * (turns + _ASIDE)
+    """For the first turns of so many arms, after the program has started."""
+    blocks = (arms + 3) * (STAGES[0] + _ASIDE)
     return blocks * (steps_of_block(step_ms) + 2) * step_ms / 1000
 
 
