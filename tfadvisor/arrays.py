@@ -176,6 +176,15 @@ def is_in(
     return np.asarray(nearest == values, np.bool_)
 
 
+def of_most(counts: npt.NDArray[Any]) -> int:
+    """The count that more than half of these share, from 0 on; 0 where none is."""
+    if not len(counts):
+        return 0
+    often = np.bincount(counts)
+    usual = int(often.argmax())
+    return usual if 2 * often[usual] > len(counts) else 0
+
+
 def median(values: npt.NDArray[Any]) -> float:
     """The middle of the values, the mean of the two middle ones of an even number, as
     np.median.

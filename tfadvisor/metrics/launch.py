@@ -288,8 +288,14 @@ def small_kernel_share(question: Question) -> float:
 
 @metric(unit=Unit.COUNT, needs=(known_steps,))
 def kernels_per_step(question: Question) -> float:
-    """Number of kernels (on a CPU: ops) per step and device."""
-    kernels = sum(device.launches.kernels for device in _working(question))
+    """Number of kernels (on a CPU: ops) per step and device: in most steps, where most
+    have the same number; else the mean.
+    """
+    devices = _working(question)
+    usual = {device.kernels_of_most for device in devices}
+    if len(usual) == 1 and 0 not in usual:
+        return usual.pop()
+    kernels = sum(device.launches.kernels for device in devices)
     return kernels / device_steps(question.run)
 
 

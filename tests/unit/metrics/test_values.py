@@ -144,6 +144,22 @@ def test_small_kernels_are_counted_not_timed() -> None:
     assert measure("median_kernel_us", builder) == approx(9.5)
 
 
+def test_a_step_that_evaluates_does_not_change_the_count_of_kernels() -> None:
+    """Three steps of two kernels and one of five: a mean would be 2.75. Where steps
+    have one, two, three and three, no number is that of most.
+    """
+    rare = trace().steps(4, period=100)
+    for at in (0, 100, 200, 300):
+        rare.busy("GPU:0", (at, at + 5), (at + 10, at + 20))
+    rare.busy("GPU:0", (130, 140), (150, 160), (170, 180))
+    each = trace().steps(4, period=100)
+    each.busy("GPU:0", (0, 5), (100, 105), (110, 120), (200, 205), (210, 220))
+    each.busy("GPU:0", (230, 235), (300, 310), (320, 330), (340, 350))
+
+    assert measure("kernels_per_step", rare) == 2
+    assert measure("kernels_per_step", each) == 2.25
+
+
 def test_unknown_precision_is_a_share_of_its_own() -> None:
     """fp16 matrix 30, fp32 matrix 10, a fusion that does not say 60."""
     builder = (

@@ -112,12 +112,21 @@ class Surprise:
         statistics are asked: twice the largest, or a quarter more and as far above it
         as it lies above the smallest. Only of values by factor where more is worse.
         """
-        present = self._present
-        if not self._by_factor or len(present) < FEWEST_RUNS:
-            return False
-        above = min(self._sample.new) - max(present)
-        spread = max(present) - min(present)
-        return above >= _TWICE or above >= max(_QUARTER_MORE, spread)
+        spread = max(self._present) - min(self._present)
+        return self._above() >= _TWICE or (self.is_far and self._above() >= spread)
+
+    @property
+    def is_far(self) -> bool:
+        """Whether all new runs lie a quarter above all of the present level, which has
+        a few runs. Only of values by factor where more is worse.
+        """
+        return self._above() >= _QUARTER_MORE
+
+    def _above(self) -> float:
+        """How far all new runs lie above all of the present level."""
+        if not self._by_factor or len(self._present) < FEWEST_RUNS:
+            return -inf
+        return min(self._sample.new) - max(self._present)
 
     def reach(self, level: float) -> float:
         """The distance that it takes to be significant at a level."""
@@ -159,6 +168,11 @@ class SurpriseInTurns(Surprise):
     @property
     def is_clear(self) -> bool:
         """Turns decide by their pairs alone."""
+        return False
+
+    @property
+    def is_far(self) -> bool:
+        """As is_clear."""
         return False
 
     def p(self) -> float:

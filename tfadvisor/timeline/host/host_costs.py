@@ -11,7 +11,7 @@ from functools import cache
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import descending, distinct, is_in, true_at, zeros
+from tfadvisor.arrays import descending, distinct, is_in, of_most, true_at, zeros
 from tfadvisor.timeline.host.dispatches import (
     dispatches,
     one_by_one,
@@ -128,7 +128,9 @@ def host_calls(
     counted = dispatched[in_counted_steps(threads.start[dispatched], steps)]
     return HostCalls(
         dispatches=len(counted) if len(dispatched) else -1,
-        dispatches_of_most=_of_most_steps(threads.start[counted], steps),
+        dispatches_of_most=of_most(
+            _of_each_step(threads.start[counted], steps)[steps.steady()]
+        ),
         by_name=_by_name(threads, counted),
         run_eagerly=int(
             in_counted_steps(threads.start[ops_run_eagerly(threads)], steps).sum()
@@ -156,18 +158,6 @@ def _by_name(threads: Threads, calls: Int64Array) -> Mapping[str, int]:
     return {
         threads.names[int(rows[index])]: int(count[index]) for index in most.tolist()
     }
-
-
-def _of_most_steps(starts: Int64Array, steps: Steps) -> int:
-    """How many of these lie in each step, where more than half of the counted steps
-    agree; else 0. starts: in counted steps.
-    """
-    each = _of_each_step(starts, steps)[steps.steady()]
-    if not len(each):
-        return 0
-    often = np.bincount(each)
-    usual = int(often.argmax())
-    return usual if 2 * often[usual] > len(each) else 0
 
 
 def eager_steps(threads: Threads, steps: Steps) -> int:

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, falses, is_in, true_at, zeros
+from tfadvisor.arrays import distinct, falses, is_in, of_most, true_at, zeros
 from tfadvisor.memory_limits import give_back
 from tfadvisor.program import Modules
 from tfadvisor.timeline.devices.collective_calls import (
@@ -150,6 +150,8 @@ class DeviceSummary(msgspec.Struct, frozen=True):
     """Share of its kernels' time outside of the busiest stream, 0 where two kernels
     ever ran at the same time.
     """
+    kernels_of_most: int
+    """In more than half of the counted steps; 0 where steps differ."""
     first_start: Int64Array
     collectives: CollectiveCalls
     steps_of_program: Mapping[Program, int]
@@ -180,14 +182,14 @@ def summarize_device(
     """
     ops = device.ops
     lo, hi = _bounds(ops, steps)
+    of_steps = list(
+        zip(lo[steps.steady()].tolist(), hi[steps.steady()].tolist(), strict=True)
+    )
     counted = falses(ops)
-    for begin, end in zip(
-        lo[steps.steady()].tolist(),
-        hi[steps.steady()].tolist(),
-        strict=True,
-    ):
+    for begin, end in of_steps:
         counted[begin:end] = True
     compute = counted & (ops.kind == DeviceClass.COMPUTE.value)
+    kernels = [np.count_nonzero(compute[begin:end]) for begin, end in of_steps]
     spans, waits = _of_pairs(ops)
     first = ops.start[np.minimum(lo, len(ops) - 1)] if len(ops) else zeros(steps)
     works_on = union_of(device.compute, device.collective, device.transfer).contains(
@@ -214,6 +216,7 @@ def summarize_device(
             if kind is not DeviceClass.MEMSET and (ops.kind == kind.value).any()
         },
         launches=launches_of(ops, compute, most),
+        kernels_of_most=of_most(np.array(kernels, np.int64)),
         lengths=distribution((ops.end - ops.start)[compute], most),
         tiny_ps=_tiny_ps(ops, compute, steps),
         sparse_ps=steps.spent_on(device.sparse),

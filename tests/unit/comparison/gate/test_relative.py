@@ -158,6 +158,16 @@ def test_ops_of_a_cpu_under_tensorflow_are_not_counted_alike() -> None:
     )
 
 
+def test_a_count_in_which_steps_differ_is_not_compared() -> None:
+    base = [snapshot(metrics={"kernels_per_step": 19.2})]
+    new = snapshot(metrics={"kernels_per_step": 26.4})
+
+    check = judge(limits(kernels_per_step=0.02), base, new)
+
+    assert check.outcome is Outcome.NOT_APPLICABLE
+    assert "steps or hosts differ in it" in check.message
+
+
 def test_counts_need_one_run_only() -> None:
     base = [snapshot(metrics={"kernels_per_step": 25.0})]
 
