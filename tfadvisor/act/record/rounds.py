@@ -34,7 +34,11 @@ _FEWEST_RETURNS = 3
 """To a line, of what goes round."""
 _TIMED_SECONDS = 20.0
 """Of the samples that lie behind, those that tell how long a round takes."""
-_FEWEST_ROUNDS = 4
+_FEWEST_ROUNDS, _FEWEST_BY_CHANCE = 4, 12
+_SURELY_MET = 2
+"""Samples elsewhere in a round: what is met by one may be met by chance, and needs more
+rounds to be seen as regular.
+"""
 _LEAST_SAMPLES = 4
 """Between two samples nobody sees what is shorter."""
 _REGULAR = 0.7
@@ -226,8 +230,9 @@ def timed_rounds(rounds: Sequence[ProgramLoop | None]) -> list[ProgramLoop]:
 
 def round_ms(samples: Samples, loop: ProgramLoop) -> float:
     """By the returns to the program's line that takes most of the loop: regular ones,
-    several samples apart. 0 where there are none, as in rounds that are too short to be
-    seen, or of which one line takes all.
+    several samples apart, from what no condition keeps out of other rounds. 0 where
+    there are none, as in rounds that are too short to be seen, or of which one line
+    takes all.
     """
     at, numbers = samples.ticks()
     recent = at >= at[-1] - int(_TIMED_SECONDS * 1e9) if len(at) else at > 0
@@ -238,13 +243,29 @@ def round_ms(samples: Samples, loop: ProgramLoop) -> float:
         return 0.0
 
     most = np.bincount(line[line >= 0]).argmax()
+    seldom = np.array(
+        [_is_on_condition(samples, stack, loop) for stack in samples.stacks]
+    )
+    kept = ~seldom[numbers] | (line == most)
+    at, line = at[kept], line[kept]
     begins = (line[1:] == most) & (line[:-1] != most) & (line[:-1] >= 0)
     rounds = np.diff(at[1:][begins])
-    if len(rounds) < _FEWEST_ROUNDS:
+    elsewhere = int(((line >= 0) & (line != most)).sum())
+    is_met = elsewhere >= _SURELY_MET * int(begins.sum())
+    if len(rounds) < (_FEWEST_ROUNDS if is_met else _FEWEST_BY_CHANCE):
         return 0.0
     usual, short = float(np.median(rounds)), float(np.quantile(rounds, 0.25))
     is_seen = usual >= _LEAST_SAMPLES * samples.every_ns
     return usual / 1e6 if is_seen and short >= _REGULAR * usual else 0.0
+
+
+def _is_on_condition(samples: Samples, stack: Sequence[int], loop: ProgramLoop) -> bool:
+    """Whether the program's loop is at a line that a condition of its guards."""
+    looping, function, first, last = loop.in_samples
+    guarded = _guarded_lines(looping, first, last)
+    calls = (samples.frames[number] for number in stack)
+    lines = [line for file, name, line in calls if (file, name) == (looping, function)]
+    return bool(lines) and lines[-1] in guarded
 
 
 def _line_of_loop(samples: Samples, stack: Sequence[int], loop: ProgramLoop) -> int:
@@ -429,11 +450,30 @@ def _loop_around(file: str, first: int, last: int) -> tuple[int, int] | None:
 @lru_cache(maxsize=64)
 def _loops_in(file: str) -> tuple[tuple[int, int], ...]:
     """Of a file in Python; empty for one that is not here."""
+    tree = _tree_of(file)
+    return () if tree is None else tuple(_loops(tree))
+
+
+@lru_cache(maxsize=64)
+def _guarded_lines(file: str, first: int, last: int) -> frozenset[int]:
+    """Of a loop between two lines those that run if a condition holds."""
+    tree = _tree_of(file)
+    if tree is None or not is_own_file(file):
+        return frozenset()
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and first < node.lineno <= last:
+            begin, end = node.body[0].lineno, node.end_lineno or node.lineno
+            found.update(range(begin, end + 1))
+    return frozenset(found)
+
+
+def _tree_of(file: str) -> ast.Module | None:
+    """None for a file that is no Python, or is not here."""
     try:
-        text = read_small_text(Path(file), _MOST_SOURCE_BYTES)
-        return tuple(_loops(ast.parse(text)))
+        return ast.parse(read_small_text(Path(file), _MOST_SOURCE_BYTES))
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
-        return ()
+        return None
 
 
 def _loops(tree: ast.AST) -> Iterator[tuple[int, int]]:

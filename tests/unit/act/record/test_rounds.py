@@ -233,6 +233,32 @@ def test_what_chance_meets_between_samples_is_no_round(train: str) -> None:
     assert round_ms(sampled_by_turns(train, *turns), loop) == 0.0
 
 
+def test_what_a_condition_guards_makes_no_rounds(tmp_path: Path) -> None:
+    """Line 4, the save, comes every 25 steps, 250 ms: it takes 30 ms."""
+    file = tmp_path / "train.py"
+    lines = "def main():", " for n in steps:", "  step()", "  if n % 25:", "   save()"
+    file.write_text("\n".join(lines))
+    loop = ProgramLoop(str(file), 3, looping=str(file), **{**LOOP, "lines": (2, 5)})
+    turns = [(3, 22), (5, 3)] * 8
+    unguarded = "\n".join((*lines[:3], "  if n % 25: pass", "  save()"))
+
+    assert round_ms(sampled_by_turns(str(file), *turns), loop) == 0.0
+
+    other = tmp_path / "other.py"
+    other.write_text(unguarded)
+    again = replace(loop, file=str(other), looping=str(other))
+    assert round_ms(sampled_by_turns(str(other), *turns), again) == pytest.approx(250)
+
+
+def test_four_returns_from_single_samples_are_chance(train: str) -> None:
+    """Regular ones, but each from one sample; twelve are no chance any more."""
+    loop = ProgramLoop(train, 5, looping=train, **LOOP)
+    turn = [(5, 29), (6, 1)]
+
+    assert round_ms(sampled_by_turns(train, *turn * 6), loop) == 0.0
+    assert round_ms(sampled_by_turns(train, *turn * 14), loop) == pytest.approx(300)
+
+
 def test_a_line_that_takes_all_has_no_rounds_to_see(train: str) -> None:
     loop = ProgramLoop(train, 5, looping=train, **LOOP)
 
