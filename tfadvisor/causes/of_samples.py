@@ -29,6 +29,7 @@ from tfadvisor.causes.account import (
 from tfadvisor.causes.loop_levels import (
     Level,
     Pace,
+    Visits,
     file_name,
     loop_level,
     pauses,
@@ -93,6 +94,9 @@ _BUILDS = Work.NEW_INPUT, Work.BUILDING, Work.COMPILE
 _HARDLY, _MANY_TURNS = 0.1, 10
 """Of the time that compiles, what else may come in between; and how many runs of
 samples without compiling are to follow.
+"""
+_SOME, _FAR_MORE = 0.15, 5
+"""Of waits, that follow a request for a batch, and times as many as by chance.
 """
 _NEAR = 3
 """Runs of samples between what begins an epoch and its first batch."""
@@ -518,7 +522,8 @@ class _RunTime(msgspec.Struct, frozen=True):
         if kind == "input":
             words = words or (FIRST_BATCH if begins else None)
             return words or "long waits for a batch"
-        return FIRST_STEP if words == FIRST_BATCH else None
+        begins_epoch = words == FIRST_BATCH or self._follow_asking(sampled)
+        return FIRST_STEP if begins_epoch else None
 
     def _made(
         self,
@@ -631,7 +636,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         """
         level = self.level.sampled
         visits = visits_of(sampled, zeros(sampled))
-        long = visits.us >= visits.us.max() / 4
+        long = _are_long(visits)
         firsts = sampled.number[visits.first][long]
         lasts = sampled.number[visits.end - 1][long]
         steps = level.number[self.level.in_steps]
@@ -643,11 +648,28 @@ class _RunTime(msgspec.Struct, frozen=True):
             return "end of each epoch"
         return FIRST_BATCH if np.isin(new, sampled.number).any() else None
 
-    def _in_library(
-        self,
-        sampled: Sampled,
-        depth: int,
-    ) -> bool:
+    def _follow_asking(self, waits: Sampled) -> bool:
+        """Whether waits begin soon after the loop asks for a batch, or frees what it
+        has asked until now, far more of them than by chance: samples meet what is short
+        before some of them only.
+        """
+        visits = visits_of(waits, zeros(waits))
+        begins_us = visits.begins_us[_are_long(visits)]
+        level = self.level.sampled
+        asks = self.stacks.does(Work.INPUT) | self.stacks.does(Work.NEW_INPUT)
+        asks |= self.stacks.in_freeing
+        asking = level.only(self.level.asks | asks[level.stack])
+        if not len(asking):
+            return False
+        soon = _NEAR * self.pace.every_us
+        ends = np.sort(asking.at_us + asking.us)
+        last = ends[np.maximum(np.searchsorted(ends, begins_us, side="right") - 1, 0)]
+        after = (begins_us - last >= 0) & (begins_us - last <= soon)
+        others = int(level.us.sum() - asking.us.sum())
+        by_chance = soon * len(asking) / max(others, 1)
+        return bool(after.mean() >= max(_SOME, _FAR_MORE * by_chance))
+
+    def _in_library(self, sampled: Sampled, depth: int) -> bool:
         """Whether the function at a depth is none of the program's."""
         return not self.stacks.is_own[self.stacks.frame[sampled.stack, depth]].any()
 
@@ -738,11 +760,12 @@ def _filled(
     return replace(part, fills=words)
 
 
-def _share_near(
-    numbers: Int64Array,
-    others: Int64Array,
-    reach: int,
-) -> float:
+def _are_long(visits: Visits) -> BoolArray:
+    """Of each, as turns of which some are cut into pieces."""
+    return np.asarray(visits.us >= visits.us.max() / 4)
+
+
+def _share_near(numbers: Int64Array, others: Int64Array, reach: int) -> float:
     """Of numbers, how many have one of the others within so many behind them, or before
     them.
     """

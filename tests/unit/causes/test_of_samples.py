@@ -316,6 +316,29 @@ def test_a_thread_that_sleeps_all_the_time_waits_once() -> None:
     assert slow.steps == 1.0
 
 
+def test_waits_that_follow_a_request_for_a_batch_now_and_then_begin_epochs() -> None:
+    """8 epochs of 1.6 s, each with a wait of 200 ms in the step. Of these 3 come right
+    after a sample in which the loop asks for a batch, which it is met in at no other
+    time. Where it is met so often that it comes before each step, they are slow steps.
+    """
+    fit = "train.py:<module>:46 keras/backend/trainer.py:fit"
+    step, calls = f"{fit}:399 {RUNS}", f"{fit}:400 keras/callbacks/callback.py:on:1"
+    asks = f"{fit}:397 keras/trainers/epoch_iterator.py:_enumerate:111 {ASKS}"
+    turn = [(step, 9), (calls, 1)]
+    asked = [*10 * turn, (asks, 1), (step, 59)]
+    missed = [*10 * turn, (step, 60)]
+    asking = [(asks, 1), (step, 8), (calls, 1)]
+    often = [*10 * asking, (asks, 1), (step, 59)]
+    asleep = [(1_600_000 * n + 1_010_000, 1_600_000 * n + 1_210_000) for n in range(8)]
+
+    epochs = account_of(sampled(3 * asked + 5 * missed, asleep=asleep), 10.0)
+    slow = account_of(sampled(8 * often, asleep=asleep), 10.0)
+
+    found = part(epochs, "first step of each epoch")
+    assert (found.turns, found.fraction) == (8, pytest.approx(1 / 8))
+    assert slow.steps == 1.0
+
+
 def test_compiling_inside_of_the_steps_line_is_no_step() -> None:
     """50 samples of 250 trace the function that line 42 calls anew."""
     compiles = "tensorflow/framework/func_graph.py:func_graph_from_py_func:9"
