@@ -85,9 +85,9 @@ class _Ticking(ast.NodeTransformer):
         self.loops[-1] -= 1
         if number is None:
             return node
-        node.body.insert(0, _call(TICK, number, node))
-        before = _call(ENTER, number, node)
-        behind = _call(LEAVE, number, node)
+        node.body.insert(0, _where_known(f"{TICK}({number})", node))
+        before = _where_known(f"{ENTER}({number})", node)
+        behind = _where_known(f"{LEAVE}({number})", node)
         return [before, node, behind]
 
     visit_While = visit_For
@@ -106,9 +106,7 @@ class _Ticking(ast.NodeTransformer):
         """Each time that a body begins."""
         if self.counter is None:
             return
-        made = ast.parse(f"{COUNTS}[{self.counter(name)}] += 1").body[0]
-        for part in ast.walk(made):
-            ast.copy_location(part, node.body[0])
+        made = _where_known(f"{COUNTS}[{self.counter(name)}] += 1", node.body[0])
         is_docstring = isinstance(node.body[0], ast.Expr) and isinstance(
             node.body[0].value, ast.Constant
         )
@@ -133,22 +131,16 @@ def _yields(function: ast.AST) -> bool:
     return False
 
 
-def _call(
-    name: str,
-    number: int,
-    where: ast.AST,
-) -> ast.stmt:
-    function = ast.Name(
-        id=name,
-        ctx=ast.Load(),
-    )
-    call = ast.Call(
-        func=function,
-        args=[ast.Constant(value=number)],
-        keywords=[],
-    )
-    ast.copy_location(call, where)
-    return ast.copy_location(ast.Expr(value=call), where)
+def _where_known(text: str, where: ast.AST) -> ast.stmt:
+    """A statement that does nothing in a process that does not know our names: the
+    program may pickle its functions by value or save them in a model. where: its place.
+    """
+    guarded = f"try:\n {text}\nexcept NameError:\n pass"
+    made = ast.parse(guarded).body[0]
+    for part in ast.walk(made):
+        if hasattr(part, "lineno"):
+            ast.copy_location(part, where)
+    return made
 
 
 def _knows_numba(tree: ast.Module) -> bool:
