@@ -180,10 +180,11 @@ def _in_order(
 ) -> list[Judged]:
     """What the trace shows or was measured on this program, then rules that are not
     proven yet, then questions, then notes that change nothing by themselves; of each
-    kind what is sure first, then the largest, equal ones by severity, then by id.
+    kind what is sure first, then what is worth a change, then the largest, equal ones
+    by severity, then by id.
     """
 
-    def key(candidate: Judged) -> tuple[int, bool, float, float, float, int, str]:
+    def key(candidate: Judged) -> tuple[int, bool, bool, float, float, float, int, str]:
         won = evidence.won(candidate.rule.id)
         size = measure(candidate) if won is None else won.high
         size = min(size, evidence.most(candidate.rule.category))
@@ -191,6 +192,7 @@ def _in_order(
         return (
             3 if _is_note(candidate, won) else _kind(candidate.rule, won),
             not _is_sure(candidate, won),
+            _is_small(severity(candidate, won)),
             -size,
             -own.high,
             -own.low,
@@ -199,6 +201,11 @@ def _in_order(
         )
 
     return sorted(judged, key=key)
+
+
+def _is_small(severe: Severity) -> bool:
+    """A rule may say so of what takes much: its cure gives up something else."""
+    return severe.rank < Severity.MEDIUM.rank
 
 
 def _kind(rule: Rule, won: Tried | None) -> int:
@@ -437,11 +444,13 @@ def _compiles_in_steps(finding: Finding, part: Finding) -> bool:
 def _inserted(
     findings: tuple[Finding, ...], new: Finding, size: Callable[[Finding], float]
 ) -> tuple[Finding, ...]:
-    """Before what is no larger than it."""
+    """Before what is no larger than it, or less worth a change."""
     rows = (
         row
         for row, other in enumerate(findings)
-        if other.is_question or size(other) <= size(new)
+        if other.is_question
+        or size(other) <= size(new)
+        or (_is_small(other.severity) and not _is_small(new.severity))
     )
     at = next(rows, len(findings))
     return (*findings[:at], new, *findings[at:])
