@@ -20,6 +20,11 @@ _ON_DEVICES = ("collective", "transfer")
 """Losses that the devices' own events show. The program runs them in every step, so few
 steps show them as well as many, unlike what the host does once.
 """
+OF_HOST = ("input", "host", "launch", "compile")
+"""Losses to what may happen once."""
+_BESIDE_STEPS = ("input", "host", "launch")
+_BY_CHANCE = 2.0
+"""Times its share of the run that a short window may hold of what is seldom."""
 _RUNS = 0.02
 """Devices that work for less than this share of a trace without steps ran no program
 that could be judged, unless compiling explains nearly all of it.
@@ -79,19 +84,22 @@ class Cause(msgspec.Struct, frozen=True):
 
 
 def cause_of(
-    breakdown: Mapping[str, float], metrics: Metrics, unseen: float = 0.0
+    breakdown: Mapping[str, float],
+    metrics: Metrics,
+    unseen: float = 0.0,
+    outside: float = 0.0,
 ) -> Cause:
     """The largest loss when it is large enough, else compute; unknown when the trace
     cannot tell.
 
     unseen: share of the step that counts as Python although nothing of it is recorded.
     Between steps a silent thread runs Python; where no steps were found it may do
-    anything.
+    anything. outside: share of the whole run that is no step.
     """
     nothing_to_see = _nothing_to_see(breakdown, metrics)
     if nothing_to_see is not None:
         return nothing_to_see
-    time = _Time.of(breakdown, metrics, unseen)
+    time = _Time.of(breakdown, metrics, unseen, outside)
     return time.unclear(metrics) or time.bound_by(metrics)
 
 
@@ -122,9 +130,14 @@ class _Time(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(
-        cls, breakdown: Mapping[str, float], metrics: Metrics, unseen: float
+        cls,
+        breakdown: Mapping[str, float],
+        metrics: Metrics,
+        unseen: float,
+        outside: float,
     ) -> _Time:
         losses = {name: breakdown[name] for name in LOSSES}
+        losses |= dict.fromkeys(_of_the_run(losses, metrics, outside), 0.0)
         silent = 0.0
         if metrics.fact("device_kind") is None:
             losses["host"] = losses["launch"] = 0.0  # nobody waits for the host
@@ -192,6 +205,24 @@ class _Time(msgspec.Struct, frozen=True):
         if self.compute > 0:
             return self._as(Kind.COMPUTE, "compute", self.compute)
         return self._as(Kind.NO_COMPUTE, "unknown", 0.0)
+
+
+def _of_the_run(
+    losses: Mapping[str, float], metrics: Metrics, outside: float
+) -> list[str]:
+    """Losses that lie in few of the recorded steps, where the run has so much time that
+    is no step: it says what that is, and a window holds more or less of it by chance.
+    """
+    return [
+        name
+        for name in _BESIDE_STEPS
+        if _is_seldom(name, metrics) and losses[name] <= _BY_CHANCE * outside
+    ]
+
+
+def _is_seldom(name: str, metrics: Metrics) -> bool:
+    fact = f"{name}_in_few_steps"
+    return metrics.has_fact(fact) and metrics.fact(fact) is not None
 
 
 def _explained_by_queues(launch: float, works: float, metrics: Metrics) -> float:

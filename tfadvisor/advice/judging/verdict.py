@@ -11,6 +11,7 @@ from tfadvisor.advice.findings import Finding, Verdict
 from tfadvisor.advice.judging.cause import (
     EXPLAINED,
     LOSSES,
+    OF_HOST,
     WORTH_NAMING,
     Cause,
     Kind,
@@ -38,8 +39,6 @@ has the answer may save most of it.
 """
 _STEPS_THAT_TELL = 5
 """Fewer steps are too few to say that nothing is worth a change."""
-_OF_HOST = ("input", "host", "launch", "compile")
-"""Losses to what may happen once."""
 _COMPUTED = ("compute", "kernel")
 """Categories of findings about what the devices compute."""
 
@@ -251,7 +250,7 @@ def _left_open(cause: Cause, metrics: Metrics, findings: Sequence[Finding]) -> s
     it, and of what the devices run.
     """
     is_known = any(cause.bottleneck in finding.claims for finding in findings)
-    if is_known or cause.bottleneck not in _OF_HOST:
+    if is_known or cause.bottleneck not in OF_HOST:
         return ""
     if is_few(metrics):
         return "; so few steps cannot show whether that recurs"

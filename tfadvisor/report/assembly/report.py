@@ -70,7 +70,7 @@ def assemble(
     breakdown = breakdown_of(run)
     attributed, no_attribution = attribution(run, source)
     light, no_light = speed_of_light(run, attributed)
-    cause = cause_of(breakdown, metrics, _unseen(attributed))
+    cause = cause_of(breakdown, metrics, _unseen(attributed), 1 - evidence.steps_of_run)
     ranking = ranked(fired, metrics, calibration(), evidence, cause)
     files, about_files = _files(run, source)
     steps = steps_info(run, told_hosts(run, metrics))
