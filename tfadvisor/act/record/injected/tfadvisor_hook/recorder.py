@@ -223,6 +223,8 @@ class Recorder:
             if self.way.given:
                 return {"error": _OWN_PROFILER}
 
+            # A program that ends meanwhile forgets its modules.
+            sources = own_sources()
             begun, before, after = time.time(), reading(), {}
             closes, is_read = threading.Event(), threading.Event()
 
@@ -252,7 +254,7 @@ class Recorder:
         self.at_work.append((int(looked * 1e9), int(written["stopped"] * 1e9)))
         written["recorded_ns"] = list(self.at_work)
         written["settled_ns"] = self.settled_ns
-        write_letter(self.file(f"{name}.sources.json"), own_sources())
+        write_letter(self.file(f"{name}.sources.json"), sources)
         return written
 
     def open_for(
