@@ -10,12 +10,16 @@ import time
 TIMES = []
 BY_HAND = os.environ.get("BY_HAND")
 FIRST, STEPS = 30, 20
+SLOWER = float(os.environ.get("SLOWER", "0"))
+"""How many times its own length each step waits in addition."""
 if os.environ.get("STEP_TIMES"):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that a program that is ended writes its times
 
 
 def tick():
     """A step is over. Its time goes to the folder STEP_TIMES when the program ends."""
+    if SLOWER and TIMES:
+        time.sleep(SLOWER * (time.time() - TIMES[-1]))
     TIMES.append(time.time())
     if BY_HAND and len(TIMES) == FIRST:
         _profiler().start(BY_HAND)
