@@ -398,6 +398,17 @@ def test_what_is_no_step_ranks_by_its_share_of_the_run(
     assert ids(ranking(rule("a"), rule("b"), evidence=known)) == order
 
 
+def test_what_gives_up_something_stands_behind_what_is_worth_a_change() -> None:
+    """a saves up to 40% of the step and says itself that it is low; 15% of the run are
+    evaluation, and b takes 20% of the step.
+    """
+    capped = rule("a", at_most=Cap(Severity.LOW, None))
+    known = Evidence(account=run(0.15))
+
+    assert ids(ranking(capped, rule("b", high=0.5))) == ["b", "a"]
+    assert ids(ranking(capped, evidence=known)) == [OUTSIDE, "a"]
+
+
 def test_what_compiles_in_the_steps_too_is_one_finding() -> None:
     """60% of the run compiles outside of the steps. a, which compiles in them, says it
     with its own cause, and stands where 60% stand; b saves 17% of the step.

@@ -94,3 +94,14 @@ def test_functions_and_what_stands_under_conditions_in_loops_are_counted(
         "evaluate(step)": 4,
     }
     assert space["evaluate"].__doc__ == "Of a model."
+
+
+def test_a_function_runs_where_nobody_counts() -> None:
+    """A worker gets it by value, or a model holds it: our names are not there."""
+    text = "def total(rows):\n  s = 0\n  for row in rows:\n    s += row\n  return s\n"
+    tree = with_ticks(ast.parse(text), lambda *_: 0, lambda name: 0)
+    known: dict[str, Any] = {}
+    exec(compile(tree, "train.py", "exec"), known)
+
+    assert not hasattr(builtins, COUNTS)
+    assert known["total"]([1, 2, 3]) == 6

@@ -49,10 +49,11 @@ def given(
     findings: Sequence[Finding] = (),
     seen: Seen = Seen(),
     unseen: float = 0.0,
+    outside: float = 0.0,
 ) -> Verdict:
     """The classes that are not named take no time."""
     breakdown = {name: shares.get(name, 0.0) for name in CLASSES}
-    cause = cause_of(breakdown, known, unseen)
+    cause = cause_of(breakdown, known, unseen, outside)
     return verdict_of(cause, breakdown, known, findings, seen)
 
 
@@ -915,3 +916,21 @@ def test_no_run_is_healthy_where_a_twentieth_of_it_makes_rows_that_nothing_uses(
     assert not found.healthy
     assert f"makes a result of which {rows}, is used." in found.summary
     assert verdict({"compute": 1.0}, picked_row_fraction=0.049).healthy
+
+
+@pytest.mark.parametrize(
+    ("few", "outside", "bottleneck"),
+    [
+        ("3 of 89 steps (56 ms in each)", 0.09, "compute"),
+        ("3 of 89 steps (56 ms in each)", 0.08, "host"),
+        ("", 0.5, "host"),
+    ],
+)
+def test_what_few_steps_hold_of_the_run_by_chance_is_no_limit_of_the_steps(
+    few: str, outside: float, bottleneck: str
+) -> None:
+    """18% of the recorded time; the run holds half as much outside of its steps."""
+    known = made({"host_in_few_steps": few} if few else {})
+    breakdown = {"compute": 0.71, "host": 0.18, "launch": 0.11}
+
+    assert given(breakdown, known, outside=outside).bottleneck == bottleneck

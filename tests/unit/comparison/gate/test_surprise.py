@@ -202,3 +202,20 @@ def test_far_above_all_runs_is_clear_however_they_scatter(
     )
 
     assert found.is_clear is clear
+
+
+def test_a_quarter_above_all_runs_is_far_whatever_their_spread() -> None:
+    """6.2 and 6.3 beside 1 to 5, and beside four runs, which are too few."""
+    scattered = tuple(on_scale((1.0, 2.0, 3.0, 4.0, 5.0), FACTOR))
+    near, far = (
+        evidence(scattered, *on_scale([new], FACTOR), nature=FACTOR)
+        for new in (6.2, 6.3)
+    )
+    few = evidence(scattered[:4], *on_scale([9.0], FACTOR), nature=FACTOR)
+
+    assert (near.is_far, far.is_far, far.is_clear, few.is_far) == (
+        False,
+        True,
+        False,
+        False,
+    )
