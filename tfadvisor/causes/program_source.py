@@ -27,6 +27,7 @@ from tfadvisor.causes.loop_data import (
     tie_in,
 )
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
+from tfadvisor.causes.unchanged import Unchanged, unchanged_arguments
 from tfadvisor.causes.witness import (
     Signature,
     Witness,
@@ -311,6 +312,12 @@ class ProgramSource:
         if not around:
             return HostWork(f"{file}:{line} lies in no function")
         return host_work(self.files, file, around[-1])
+
+    def unchanged_arguments(
+        self, function: str, names: frozenset[str]
+    ) -> Unchanged | None:
+        """As of the first files."""
+        return unchanged_arguments(self.files.first(_MOST_SEARCHED), function, names)
 
     def mentions(self, pattern: re.Pattern[str]) -> bool:
         """Whether a line of the first files has it before its comment."""

@@ -3,6 +3,7 @@
 from tfadvisor.metrics import (
     already,  # noqa: F401
     between_dispatches,  # noqa: F401
+    both_branches,  # noqa: F401
     capture,  # noqa: F401
     collective_kinds,  # noqa: F401
     collectives,  # noqa: F401
@@ -33,6 +34,7 @@ from tfadvisor.metrics import (
     step_arguments,  # noqa: F401
     step_time,  # noqa: F401
     stragglers,  # noqa: F401
+    unchanged,  # noqa: F401
     xla_runs,  # noqa: F401
 )
 from tfadvisor.metrics.collectives import ring_bytes

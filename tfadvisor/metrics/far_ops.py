@@ -19,6 +19,7 @@ from tfadvisor.metrics.programs import unrolled_ops
 from tfadvisor.metrics.rates import Rates, rates_of
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import counted_hosts
+from tfadvisor.metrics.unchanged import same_results
 from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.names.kernels import Precision, precision_of_type
 from tfadvisor.timeline.summary import TINY_PS, HotOp
@@ -115,6 +116,7 @@ def _told_elsewhere(question: Question) -> Iterable[HotOp]:
         generic_products,
         misaligned_products,
         unrolled_ops,
+        same_results,
     )
     for select in selections:
         try:

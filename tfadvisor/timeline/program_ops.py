@@ -28,9 +28,11 @@ from tfadvisor.program.flow import (
     scatters,
 )
 from tfadvisor.program.in_words import in_words, scattered, target
+from tfadvisor.program.made_of import made_of
 from tfadvisor.program.matrix_products import multiplied_type, products
 from tfadvisor.program.parameters import copied_argument
 from tfadvisor.program.patterns import unrolled
+from tfadvisor.program.selected import selected
 from tfadvisor.timeline.names.device_events import (
     kernel_of_instruction,
     possible_instructions,
@@ -108,6 +110,8 @@ class OpsOfProgram:
             does=in_words(instruction),
             scattered=scattered(instruction),
             shape=cut(str(instruction.shape), _LONGEST_SHAPE),
+            made_of=made_of(self._program).get(instruction.name),
+            selected=selected(self._program).get(instruction.name),
         )
 
 
@@ -182,6 +186,12 @@ class InProgram(msgspec.Struct, frozen=True):
     """
     shape: str = ""
     """Of its result, with its layout: `f32[96,256]{1,0}`."""
+    made_of: frozenset[str] | None = None
+    """Names of the arguments of the compiled function of which its result is made; None
+    for unknown.
+    """
+    selected: SourceLocation | None = None
+    """The select without which nothing uses its result; None for others."""
     stated: bool = False
     """Whether it is the profiler that says this, and no HLO: only opcode, effect and
     cost are known then.

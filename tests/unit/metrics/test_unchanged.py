@@ -1,0 +1,100 @@
+"""What a step computes again of arguments that stay the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tfadvisor.causes import ProgramSource
+from tfadvisor.metrics import unchanged as module
+from tfadvisor.metrics.registry import MetricAbsent, Settings
+from tfadvisor.program.cost import Cost
+from tfadvisor.timeline.program_ops import InProgram
+from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
+
+PROGRAM = """
+def predict(points, labels, batch):
+    return solve(points, labels) @ batch
+
+for batch in batches:
+    out = predict(points, labels, batch)
+"""
+
+
+def op(us: int, *made_of: str, effect: str = "dot", count: int = 10) -> HotOp:
+    known = InProgram("fusion", effect, Cost(), None, made_of=frozenset(made_of))
+    name = "_".join((effect, *made_of))
+    return HotOp(name, "", "jit_predict", us * 10**6, count, known)
+
+
+class Asked:
+    """A question about a run."""
+
+    run = None
+
+    def __init__(self, source: ProgramSource | None) -> None:
+        self.settings = Settings(source=source)
+
+
+def asked(
+    monkeypatch: pytest.MonkeyPatch, source: ProgramSource | None, *ops: HotOp
+) -> Any:
+    """A question about a run of these ops, which are all that computes."""
+    every = HotOps(ops, sum(ran.total_ps for ran in ops), None, "")
+    monkeypatch.setattr(module, "known_ops", lambda _: every)
+    return Asked(source)
+
+
+OPS = (
+    op(50, "points"),
+    op(30, "batch", "points"),
+    op(15, "points", "labels"),
+    op(4, "points", effect="copy"),
+    op(3),
+    op(2, "labels", count=1),
+)
+"""In µs. A table that is made of no argument is the compiler's, a copy computes
+nothing, and what came once is not made again.
+"""
+
+
+def test_ops_made_of_what_the_loop_does_not_change(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text(PROGRAM)
+    question = asked(monkeypatch, ProgramSource(tmp_path), *OPS)
+
+    assert [ran.total_ps for ran in module.same_results(question)] == [
+        50 * 10**6,
+        15 * 10**6,
+    ]
+    assert module.same_result_function(question) == "predict"
+    assert module.same_result_arguments(question) == "points and labels"
+    assert module.same_result_line(question) == "dot_points"
+    assert module.same_result_loop(question) == "train.py:5"
+
+
+def test_without_the_programs_files_nothing_is_known(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nor with files in which no loop calls it."""
+    (tmp_path / "train.py").write_text(PROGRAM.replace("predict(points", "other(a"))
+
+    for source in (None, ProgramSource(tmp_path)):
+        with pytest.raises(MetricAbsent):
+            module.same_results(asked(monkeypatch, source, *OPS))
+
+
+def test_of_what_the_loop_changes_nothing_stays_the_same(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    changing = PROGRAM + "    points, labels = out, out\n"
+    (tmp_path / "train.py").write_text(changing)
+    question = asked(monkeypatch, ProgramSource(tmp_path), *OPS)
+
+    assert module.same_results(question) == []
+    for fact in (module.same_result_arguments, module.same_result_line):
+        with pytest.raises(MetricAbsent):
+            fact(question)

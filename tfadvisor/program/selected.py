@@ -1,0 +1,97 @@
+"""Ops whose result counts only where a condition holds: nothing but a select between it
+and something else uses it, as where vmap makes one of a cond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from tfadvisor.program.flow import called_before, running_computations
+from tfadvisor.program.module import Computation, Instruction, Module
+from tfadvisor.program.operations import SourceLocation, location_of
+
+Place = tuple[str, int]
+"""File and line of a select."""
+_Use = Place | bool | None
+"""Where it is selected; True where something else uses it, None where nothing does."""
+_MOST = 20_000
+"""Instructions of a program beyond which nobody looks."""
+_EFFECTS = frozenset(("outfeed", "send", "custom-call"))
+"""Opcodes that use what they get whatever becomes of their result."""
+_RUNNING = frozenset(("while", "conditional", "call", "async-start"))
+
+
+@lru_cache(maxsize=16)  # the hosts of a run share their programs
+def selected(module: Module) -> Mapping[str, SourceLocation]:
+    """By an instruction's name the select that is all that uses its result. What a
+    loop, a branch or a call holds is used as its result is. Raises TraceError for
+    damaged bytes.
+    """
+    if sum(len(each.instructions) for each in module.computations) > _MOST:
+        return {}
+    places: dict[Place, SourceLocation] = {}
+    uses = _uses(module.entry, True, places)
+    of_computation: dict[int, _Use] = {}
+    found: dict[str, _Use] = {}
+    running = running_computations(module)
+    for computation in reversed(module.computations):  # callers stand behind
+        if computation.id not in running:
+            continue
+        for instruction in computation.instructions:
+            use = of_computation.get(computation.id, uses.get(instruction.id))
+            found[instruction.name] = use
+            if instruction.opcode in _RUNNING:
+                for called in called_before(computation, instruction):
+                    before = of_computation.get(called.id)
+                    of_computation[called.id] = _both(before, use)
+    return {name: places[use] for name, use in found.items() if isinstance(use, tuple)}
+
+
+def _uses(
+    computation: Computation, whole: _Use, places: dict[Place, SourceLocation]
+) -> dict[int, _Use]:
+    """By id of each instruction. whole: how the computation's result is used. Adds the
+    selects that it meets to places.
+    """
+    found: dict[int, _Use] = {computation.root.id: whole}
+    for instruction in reversed(computation.instructions):  # users stand behind
+        own = found.get(instruction.id)
+        for operand, use in _of_operands(instruction, own, places):
+            found[operand] = _both(found.get(operand), use)
+    return found
+
+
+def _of_operands(
+    instruction: Instruction, own: _Use, places: dict[Place, SourceLocation]
+) -> Iterator[tuple[int, _Use]]:
+    """(id of an operand, how this uses it). own: how its own result is used."""
+    if instruction.opcode in _EFFECTS:
+        own = True
+    inside = None
+    if instruction.opcode == "fusion" and own is True:
+        (fused,) = called_before(instruction.computation, instruction)[:1]
+        uses = _uses(fused, own, places)
+        inside = [uses.get(parameter.id) for parameter in fused.parameters()]
+    for place, operand in enumerate(instruction.operand_ids):
+        use = own
+        if instruction.opcode == "select" and place and own is True:
+            use = _place_of(instruction, places) or own
+        elif inside is not None and place < len(inside):
+            use = inside[place]
+        yield operand, use
+
+
+def _place_of(select: Instruction, places: dict[Place, SourceLocation]) -> Place | None:
+    location = location_of(select)
+    if location is None or not location.file:
+        return None
+    place = location.file, location.line
+    places.setdefault(place, location)
+    return place
+
+
+def _both(one: _Use, other: _Use) -> _Use:
+    if one is None or other is None:
+        return other if one is None else one
+    return one if one == other else True
