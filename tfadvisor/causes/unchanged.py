@@ -213,15 +213,19 @@ def _site(parsed: ParsedFile, call: ast.Call) -> _Site:
         for node in nodes
         if isinstance(node, ast.For | ast.While) and _is_in_body(node, call)
     ]
-    bound: set[str] = set()
-    for node in nodes:
-        if isinstance(node, _Inside) and _holds(node, call):
-            for clause in node.generators:
-                bound |= names_in(clause.target)
-        elif isinstance(node, ast.Lambda) and _holds(node, call):
-            bound |= {argument.arg for argument in node.args.args}
+    inner = [node for node in nodes if _holds(node, call)]
+    bound = frozenset[str]().union(*map(_bound_by, inner))
     innermost = max(loops, key=lambda loop: loop.lineno, default=None)
-    return _Site(parsed, call, function, innermost, frozenset(bound))
+    return _Site(parsed, call, function, innermost, bound)
+
+
+def _bound_by(node: ast.AST) -> set[str]:
+    """Names that a comprehension or a lambda binds; nothing for other nodes."""
+    if isinstance(node, ast.Lambda):
+        return {argument.arg for argument in node.args.args}
+    if isinstance(node, _Inside):
+        return set[str]().union(*(names_in(each.target) for each in node.generators))
+    return set()
 
 
 def _is_in_body(loop: Loop, call: ast.Call) -> bool:
@@ -324,16 +328,19 @@ def _changes(name: str, node: ast.AST) -> bool:
         is_stored = isinstance(node.ctx, ast.Store | ast.Del)
         return is_stored and name in names_in(node.value)
     if isinstance(node, ast.Call):
-        return any(
-            keyword.arg == "out" and name in names_in(keyword.value)
-            for keyword in node.keywords
-        )
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        call = node.value
-        values = [*call.args, *(keyword.value for keyword in call.keywords)]
-        if last_name(call) in _READING:
-            values = []
-        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-        touched = [*values, *([] if owner is None else [owner])]
-        return any(name in names_in(value) for value in touched)
-    return False
+        touched = [each.value for each in node.keywords if each.arg == "out"]
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        touched = _touched_for_its_effect(node.value)
+    else:
+        return False
+    return any(name in names_in(value) for value in touched)
+
+
+def _touched_for_its_effect(call: ast.Call) -> list[ast.expr]:
+    """By a call of which nothing is kept: its object, and what it is given."""
+    touched: list[ast.expr] = []
+    if isinstance(call.func, ast.Attribute):
+        touched.append(call.func.value)
+    if last_name(call) not in _READING:
+        touched += [*call.args, *(keyword.value for keyword in call.keywords)]
+    return touched
