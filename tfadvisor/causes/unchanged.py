@@ -10,15 +10,10 @@ from functools import cached_property
 
 import msgspec
 
+from tfadvisor.causes.called import functions_in, last_name
 from tfadvisor.causes.loop_data import Loop, names_in
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import (
-    functions_around,
-    functions_in,
-    last_name,
-    own_nodes,
-    with_aliases,
-)
+from tfadvisor.causes.witness import functions_around, own_nodes, with_aliases
 
 _DEEPEST = 4
 """Calls from the loop to the compiled function."""

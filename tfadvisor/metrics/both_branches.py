@@ -10,7 +10,6 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, onc
 from tfadvisor.patterns import pattern
 from tfadvisor.timeline.summary import HotOp
 from tfadvisor.units import Unit
-from tfadvisor.vocabulary import Better
 
 _MAPPED = pattern(r"(?:^|/)vmap\(")
 """Of a path of JAX's."""
@@ -44,7 +43,7 @@ def _largest(question: Question) -> tuple[tuple[str, int], list[HotOp]]:
     return best, lines[best]
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(unit=Unit.FRACTION)
 def both_branches_fraction(question: Question) -> float:
     """Share of step time in ops of a JAX program whose result nothing uses but the
     select that vmap makes of one cond or switch: both branches run for every element,

@@ -13,7 +13,6 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, onc
 from tfadvisor.timeline.names.program_calls import function_of_module
 from tfadvisor.timeline.summary import HotOp
 from tfadvisor.units import Unit
-from tfadvisor.vocabulary import Better
 
 _PASSES = ("copy", "bitcast", "broadcast", "parameter", "tuple", "get-tuple-element")
 """Opcodes that compute nothing."""
@@ -82,7 +81,7 @@ def same_results(question: Question) -> list[HotOp]:
     return list(_again(question).ops)
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(unit=Unit.FRACTION)
 def same_result_fraction(question: Question) -> float:
     """Share of step time in ops of a JAX program whose result is the same in each
     round: by the program's HLO they are made of nothing but arguments that the loop
