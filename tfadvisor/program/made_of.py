@@ -80,6 +80,6 @@ def _together(instruction: Instruction, made: Mapping[int, Made | None]) -> Made
     return found
 
 
-def _sum(one: Made | None, other: Made | None) -> Made | None:
+def _sum(first: Made | None, other: Made | None) -> Made | None:
     """None for unknown."""
-    return None if one is None or other is None else one | other
+    return None if first is None or other is None else first | other

@@ -91,7 +91,7 @@ def _place_of(select: Instruction, places: dict[Place, SourceLocation]) -> Place
     return place
 
 
-def _both(one: _Use, other: _Use) -> _Use:
-    if one is None or other is None:
-        return other if one is None else one
-    return one if one == other else True
+def _both(first: _Use, other: _Use) -> _Use:
+    if first is None or other is None:
+        return other if first is None else first
+    return first if first == other else True
