@@ -84,6 +84,8 @@ class SeenLoop(msgspec.Struct, frozen=True):
     """It is a generator's, or ran on another thread than the main one: it may make
     batches.
     """
+    between: bool = False
+    """It is of a callback of Keras at the end of an epoch."""
 
     @property
     def place(self) -> StepLoop:

@@ -58,9 +58,12 @@ def choose_loop(
 
     step_ms: what a report says of the step; then the loop whose rounds come nearest,
     within a factor of two; of those with rounds as long, such as a loop that goes round
-    once in each of another's, the one that lasts longest.
+    once in each of another's, the one that lasts longest. What Keras' callbacks loop
+    over between epochs is no step of its fit.
     """
     often = [loop for loop in seen if _goes_round_often(loop, step_ms)]
+    if any(loop.file == KERAS for loop in often):
+        often = [loop for loop in often if not loop.between]
     if not often:
         return None
 

@@ -272,6 +272,40 @@ def test_keras_tells_its_own_steps(place: Place, name: str) -> None:
     assert result["arms"][0]["check"] == "same"
 
 
+PREDICTS = """
+    import keras
+    from invented import work
+    from jax import monitoring
+
+
+    class Scores(keras.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            for row in range(100):
+                work(150)
+
+
+    def step(count):
+        monitoring.compiles()
+        work(10)
+        return 0.5
+
+
+    keras.fit(step, 64, 20, lambda: None, callbacks=[Scores()])
+"""
+
+
+def test_a_loop_in_a_callback_at_the_end_of_an_epoch_is_not_the_step(
+    place: Place,
+) -> None:
+    """It takes 15 s after each 0.64 s of steps."""
+    place.write("train.py", PREDICTS)
+
+    result = place.tried("--env", "A=1", "--", PYTHON, "train.py")
+
+    assert result["steps"]["told_by"] == "Keras' fit"
+    assert result["base_step_ms"] == pytest.approx([10.0] * len(result["base_step_ms"]))
+
+
 def test_several_steps_of_keras_a_call_count_each(place: Place) -> None:
     """16 steps in 130 ms are 8.125 ms each; their losses stand at other steps, so they
     cannot be compared.

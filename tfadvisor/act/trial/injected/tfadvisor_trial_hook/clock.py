@@ -39,6 +39,8 @@ class Clock:
         self.counted: dict[str, int] = {}
         """By the name of what is counted, the number of its counter."""
         self.told = False
+        self.between = 0
+        """More than 0 while Keras' callbacks do what they do at the end of an epoch."""
 
     def start(self) -> None:
         """Loops that are compiled from now on find us among the builtins."""
@@ -81,6 +83,7 @@ class Clock:
             "last": 0.0,
             "thread": 0,
             "aside": yields,
+            "between": False,
             "within": (),
         }
         self.loops.append(loop)

@@ -41,7 +41,7 @@ def after_import(clock: Any) -> dict[str, Callable[[Any], None]]:
 def _follow(lists: Any, keras: _KerasLoop) -> None:
     around(lists, "on_epoch_begin", keras.epoch)
     around(lists, "on_test_begin", keras.leave)
-    around(lists, "on_epoch_end", keras.leave)
+    around(lists, "on_epoch_end", keras.end)
     around(lists, "on_train_batch_end", keras.batch)
 
 
@@ -109,3 +109,17 @@ class _KerasLoop:
         if callbacks is self.fitting:
             self.clock.leave(self.number)
         return do(callbacks, *given, **named)
+
+    def end(
+        self,
+        do: Any,
+        callbacks: Any,
+        *given: Any,
+        **named: Any,
+    ) -> Any:
+        """An epoch ends: loops of callbacks are no steps."""
+        self.clock.between += 1
+        try:
+            return self.leave(do, callbacks, *given, **named)
+        finally:
+            self.clock.between -= 1

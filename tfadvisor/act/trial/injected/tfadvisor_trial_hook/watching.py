@@ -45,6 +45,7 @@ class Watching(Clock):
         if threading.current_thread() is not threading.main_thread():
             loop["aside"] = True
         others = [other for other in self.loops if other is not loop]
+        loop["between"] = loop["between"] or self.between > 0
         loop["open"] = False
         loop["within"] = [other for other in others if other["since"] is not None]
         if any(watched["compiled"] for watched in self.loops):
@@ -163,10 +164,11 @@ class Watching(Clock):
 
     def is_aside(self, loop: dict[str, Any]) -> bool:
         """Whether it may make the batches of another: a generator, another thread, or
-        inside of a loop that alone compiled.
+        inside of a loop that alone compiled; or lies between Keras' epochs.
         """
         around = any(outer["compiled"] for outer in loop["within"])
-        return bool(loop["aside"]) or (around and not loop["compiled"])
+        is_other = loop["aside"] or loop["between"]
+        return bool(is_other) or (around and not loop["compiled"])
 
     def at_exit(self) -> None:
         """What is still open counts too: it may have been left by an exception."""

@@ -3,8 +3,24 @@
 from keras.src.callbacks.callback_list import CallbackList
 
 
-def fit(step, steps, epochs, evaluate, steps_per_execution=1, lists=CallbackList):
-    callbacks = lists()
+class Callback:
+    def on_train_batch_end(self, batch, logs=None):
+        pass
+
+    def on_epoch_end(self, epoch, logs=None):
+        pass
+
+
+def fit(
+    step,
+    steps,
+    epochs,
+    evaluate,
+    steps_per_execution=1,
+    lists=CallbackList,
+    callbacks=(),
+):
+    callbacks = lists(callbacks)
     for epoch in range(epochs):
         callbacks.on_epoch_begin(epoch)
         for first in range(0, steps, steps_per_execution):

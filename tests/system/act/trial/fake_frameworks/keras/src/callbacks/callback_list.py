@@ -6,7 +6,8 @@ class CallbackList:
         pass
 
     def on_epoch_end(self, epoch, logs=None):
-        pass
+        for callback in self.callbacks:
+            callback.on_epoch_end(epoch, logs)
 
     def on_train_batch_begin(self, batch, logs=None):
         pass
