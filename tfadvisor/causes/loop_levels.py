@@ -64,6 +64,10 @@ _WORTH_A_LOOK = 0.03
 """Of a level's time in a call: where the loop may be."""
 _ASKING = (WORKS.index(Work.INPUT), WORKS.index(Work.NEW_INPUT))
 _LITTLE = 0.1
+LONG_FREEING_US = 100_000
+"""What a library's loop does by itself in each step is shorter than freeing an
+iterator.
+"""
 _COMPILES = WORKS.index(Work.COMPILE)
 _BESIDE = tuple(map(WORKS.index, BESIDE_STEPS))
 _NEVER = 1 << 62
@@ -206,6 +210,8 @@ def level_of(
     waits = _long_waits(sampled, statement, asking, pace)
     sampled = replace(sampled, is_pause=sampled.is_pause | waits)
     runs = ~np.isin(works, (_COMPILES, *_BESIDE))  # what may be on the step's line
+    frees = stacks.in_freeing[sampled.stack] & (sampled.us >= LONG_FREEING_US) & runs
+    runs &= ~frees
     loop = statement.copy()
     loop[runs] = _loops(sampled.only(runs), statement[runs], asking, pace)
     others = np.isin(loop, loop[loop != statement])
@@ -218,7 +224,7 @@ def level_of(
         tuple(stacks.function[first, : depth + 1].tolist()),
         sampled,
         statement,
-        np.isin(statement, sorted(apart)) | others,
+        np.isin(statement, sorted(apart)) | others | frees,
         np.isin(statement, asking),
         np.isin(works, _BESIDE),
         loop,

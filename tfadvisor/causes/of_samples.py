@@ -27,6 +27,7 @@ from tfadvisor.causes.account import (
     RunShare,
 )
 from tfadvisor.causes.loop_levels import (
+    LONG_FREEING_US,
     Level,
     Pace,
     Visits,
@@ -83,8 +84,6 @@ _BEGINNINGS = FIRST_BATCH, FIRST_STEP, LONG_PAUSES
 _WORTH_A_PART = 0.02
 _SOON_US = 200_000
 """So soon after a step begins for the first time it compiles, or goes on to."""
-_LONG_FREEING_US = 100_000
-"""What a library's loop does by itself in each step is shorter."""
 _BETWEEN_TURNS_US = 50_000
 """So short a time elsewhere does not end a turn."""
 _ONLY_CALLS = tuple(map(WORKS.index, (Work.EPOCH, Work.PREDICTION)))
@@ -582,7 +581,7 @@ class _RunTime(msgspec.Struct, frozen=True):
     def _frees(self, sampled: Sampled) -> bool:
         """Whether most of it is a library's function that frees an iterator."""
         frees = self.stacks.in_freeing[sampled.stack]
-        frees &= sampled.us >= _LONG_FREEING_US
+        frees &= sampled.us >= LONG_FREEING_US
         us = sampled.us[frees].sum()
         return bool(us > 0 and us >= _MOSTLY * sampled.us.sum())
 

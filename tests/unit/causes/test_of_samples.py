@@ -278,6 +278,19 @@ def test_an_iterator_that_keras_frees_before_each_epoch_is_named() -> None:
     assert (other.what, other.seen) == ("train.py:46", 300)
 
 
+def test_short_steps_between_long_predictions_and_freed_iterators_are_steps() -> None:
+    """An epoch: 10 turns of 5 samples, predict for 500, and 60 in which fit frees its
+    iterator.
+    """
+    predicts = f"{AT_ITS_END} train.py:on_epoch_end:40 keras/backend/trainer.py:predict"
+    epoch = [*10 * KERAS_TURN, (f"{predicts}:570 {RUNS}", 500), (f"{FIT}:397", 60)]
+    account = account_of(sampled(on_tensorflow(6 * epoch)), STEP_MS)
+
+    epochs = part(account, "predict").seen / 500
+    assert part(account, FREEING).seen == 60 * epochs
+    assert part(account, "steps").seen == pytest.approx(50 * epochs, abs=15)
+
+
 def test_an_iterator_that_is_freed_once_fit_has_returned_is_named() -> None:
     """The program calls fit for each of 6 epochs of 50 samples; what wraps it is in no
     call for 60 more. 5 samples there are the wrapper's own.
