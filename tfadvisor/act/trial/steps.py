@@ -61,9 +61,7 @@ def choose_loop(
     once in each of another's, the one that lasts longest. What Keras' callbacks loop
     over between epochs is no step of its fit.
     """
-    often = [loop for loop in seen if _goes_round_often(loop, step_ms)]
-    if any(loop.file == KERAS for loop in often):
-        often = [loop for loop in often if not loop.between]
+    often = _often(seen, step_ms)
     if not often:
         return None
 
@@ -79,6 +77,14 @@ def choose_loop(
         near,
         key=lambda loop: (loop.done, loop.file == KERAS),
     )
+
+
+def _often(seen: Sequence[SeenLoop], step_ms: float | None) -> list[SeenLoop]:
+    """Beside a fit none that its callbacks have between epochs."""
+    often = [loop for loop in seen if _goes_round_often(loop, step_ms)]
+    if any(loop.file == KERAS for loop in often):
+        return [loop for loop in often if not loop.between]
+    return often
 
 
 def _goes_round_often(
