@@ -11,8 +11,9 @@ import itertools
 
 import numpy as np
 
+from tfadvisor.arrays import Int64Array
 from tfadvisor.trace import _wire
-from tfadvisor.trace.columns import Int64Array, Kind
+from tfadvisor.trace.columns import Kind
 
 _EVENTS_A_CHUNK, _LONGEST_TEXT, _SLOTS = 30, 40, 4
 """Few events a chunk, so that small inputs have several."""

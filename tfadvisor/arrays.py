@@ -6,18 +6,22 @@ small trace takes.
 from __future__ import annotations
 
 from collections.abc import Sequence, Sized
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
     import numpy.typing as npt
 
-    Int64Array: TypeAlias = npt.NDArray[np.int64]
-    BoolArray: TypeAlias = npt.NDArray[np.bool_]
+AnyArray: TypeAlias = "npt.NDArray[Any]"
+BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
+Int8Array: TypeAlias = "npt.NDArray[np.int8]"
+Int32Array: TypeAlias = "npt.NDArray[np.int32]"
+Int64Array: TypeAlias = "npt.NDArray[np.int64]"
+UInt8Array: TypeAlias = "npt.NDArray[np.uint8]"
 
+NO_VALUES: Int64Array = np.empty(0, np.int64)
+"""A column without rows."""
 _SHORT = 256
 _BLOCK = 1 << 16
 _FEW = 4
@@ -39,17 +43,17 @@ def trues(like: Sized) -> BoolArray:
     return np.ones(len(like), np.bool_)
 
 
-def order_of(keys: npt.NDArray[Any]) -> Int64Array:
+def order_of(keys: AnyArray) -> Int64Array:
     """The rows by rising key, those of one key in their own order."""
     return np.argsort(keys, kind="stable")
 
 
-def descending(keys: npt.NDArray[Any]) -> Int64Array:
+def descending(keys: AnyArray) -> Int64Array:
     """The rows by falling key, those of one key in their own order."""
     return np.argsort(-keys, kind="stable")
 
 
-def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def distinct(values: AnyArray) -> AnyArray:
     """The distinct values of an integer array, ascending, as np.unique."""
     if not len(values):
         return values
@@ -64,7 +68,7 @@ def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return ordered[first]
 
 
-def _is_sorted(values: npt.NDArray[Any]) -> bool:
+def _is_sorted(values: AnyArray) -> bool:
     """Of a few it is not asked: they are sorted sooner than looked at."""
     if len(values) < _SHORT:
         return False
@@ -73,7 +77,7 @@ def _is_sorted(values: npt.NDArray[Any]) -> bool:
 
 
 def used(
-    rows: npt.NDArray[Any],
+    rows: AnyArray,
     count: int,
 ) -> list[int]:
     """The distinct numbers of a column, ascending, all of them below count: without a
@@ -95,7 +99,7 @@ def constant(
     value: int,
     count: int,
     kind: npt.DTypeLike = np.int32,
-) -> npt.NDArray[Any]:
+) -> AnyArray:
     """A column of one value, which takes no memory and cannot be written to."""
     return np.ndarray(
         count,
@@ -106,7 +110,7 @@ def constant(
     )
 
 
-def ranks(values: npt.NDArray[Any]) -> Int64Array:
+def ranks(values: AnyArray) -> Int64Array:
     """The rank of each integer among the distinct ones, as the inverse that np.unique
     returns.
     """
@@ -161,8 +165,8 @@ def blocks(count: int) -> list[slice]:
 
 
 def is_in(
-    values: npt.NDArray[Any],
-    chosen: Sequence[int] | npt.NDArray[Any],
+    values: AnyArray,
+    chosen: Sequence[int] | AnyArray,
 ) -> BoolArray:
     """Whether each integer is one of the chosen, as np.isin."""
     if len(chosen) <= _FEW or values.itemsize == 1:
@@ -176,7 +180,7 @@ def is_in(
     return np.asarray(nearest == values, np.bool_)
 
 
-def of_most(counts: npt.NDArray[Any]) -> int:
+def of_most(counts: AnyArray) -> int:
     """The count that more than half of these share, from 0 on; 0 where none is."""
     if not len(counts):
         return 0
@@ -185,7 +189,7 @@ def of_most(counts: npt.NDArray[Any]) -> int:
     return usual if 2 * often[usual] > len(counts) else 0
 
 
-def median(values: npt.NDArray[Any]) -> float:
+def median(values: AnyArray) -> float:
     """The middle of the values, the mean of the two middle ones of an even number, as
     np.median.
     """
@@ -193,7 +197,7 @@ def median(values: npt.NDArray[Any]) -> float:
 
 
 def percentile(
-    values: npt.NDArray[Any],
+    values: AnyArray,
     percent: float,
 ) -> float:
     """Linear between the two nearest values, as np.percentile. The array must not be

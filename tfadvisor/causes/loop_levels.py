@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, falses, median
+from tfadvisor.arrays import BoolArray, Int64Array, distinct, falses, median
 from tfadvisor.causes.sampled_stacks import NOBODY, WORKS, Sampled, Stacks
 from tfadvisor.timeline.names.stack_frames import (
     BESIDE_STEPS,

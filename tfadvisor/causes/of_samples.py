@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import descending, distinct, falses, zeros
+from tfadvisor.arrays import BoolArray, Int64Array, descending, distinct, falses, zeros
 from tfadvisor.causes.account import (
     BUILDING,
     FIRST_BATCH,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import distinct
+from tfadvisor.arrays import Int64Array, distinct
 from tfadvisor.causes.account import RunPlace, RunShare
 from tfadvisor.causes.loop_levels import file_name
 from tfadvisor.causes.sampled_stacks import NOBODY, Frame, Sampled, Stacks

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import distinct, falses
+from tfadvisor.arrays import BoolArray, Int64Array, distinct, falses
 from tfadvisor.causes.account import PipelinePython
 from tfadvisor.causes.own_lines import innermost_own, own_lines
 from tfadvisor.causes.sampled_stacks import NOBODY, Frame, Sampled, Stacks

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import falses, trues
+from tfadvisor.arrays import AnyArray, BoolArray, Int64Array, falses, trues
 from tfadvisor.timeline.names.stack_frames import (
     Work,
     bare,
@@ -23,8 +23,6 @@ from tfadvisor.timeline.names.stack_frames import (
 )
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from tfadvisor.arrays import BoolArray, Int64Array
     from tfadvisor.trace.samples import Samples
 
@@ -74,7 +72,7 @@ class Stacks(msgspec.Struct, frozen=True, dict=True):
     imports: BoolArray
     """Of each stack, whether a module runs that another one imports."""
 
-    def of_frames(self, values: Iterable[Any]) -> npt.NDArray[Any]:
+    def of_frames(self, values: Iterable[Any]) -> AnyArray:
         """One value for each frame, so that `frame` and NOBODY index it; 0 for
         NOBODY.
         """

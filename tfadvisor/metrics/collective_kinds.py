@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct
+from tfadvisor.arrays import BoolArray, distinct
 from tfadvisor.metrics.collectives import (
     exposed_transfer_fraction,
     long_collective_fraction,
@@ -31,7 +31,6 @@ from tfadvisor.metrics.steady import (
 from tfadvisor.metrics.step_time import turnaround_fraction
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.devices import CollectiveCalls
-from tfadvisor.timeline.intervals import BoolArray
 from tfadvisor.timeline.names.collective_events import CollectiveKind
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass

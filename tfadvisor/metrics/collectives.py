@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import median
+from tfadvisor.arrays import BoolArray, Int64Array, median
 from tfadvisor.metrics.programs import model_parameters
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import (
@@ -21,7 +21,7 @@ from tfadvisor.metrics.steady import (
     tpus,
 )
 from tfadvisor.timeline.devices import CollectiveCalls
-from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
+from tfadvisor.timeline.intervals import union
 from tfadvisor.timeline.names.collective_events import CollectiveKind
 from tfadvisor.timeline.names.models import known_model
 from tfadvisor.timeline.run import Meetings

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from tfadvisor.arrays import median
+from tfadvisor.arrays import Int64Array, median
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import (
     a_device,
@@ -23,7 +23,6 @@ from tfadvisor.metrics.steady import (
     spent,
 )
 from tfadvisor.timeline.host import HostCost
-from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.summary import HostSummary
 from tfadvisor.units import PS_PER_MS, Unit
 from tfadvisor.vocabulary import Better, Scatter, TimeClass

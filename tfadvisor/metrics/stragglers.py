@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct
+from tfadvisor.arrays import BoolArray, Int64Array, distinct
 from tfadvisor.metrics.collectives import NONE_COUNTED, known_meetings
 from tfadvisor.metrics.devices import device_skew_fraction
 from tfadvisor.metrics.layers import OpKey, keys_of, name_with_place
@@ -22,7 +22,6 @@ from tfadvisor.metrics.steady import (
     several_hosts,
 )
 from tfadvisor.tallies import added_up
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.run import Meetings, RunSummary
 from tfadvisor.timeline.summary import DeviceSummary, HostSummary

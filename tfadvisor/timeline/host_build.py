@@ -45,7 +45,7 @@ from tfadvisor.timeline.host_timeline import (
     capture_of,
     window_of,
 )
-from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals
+from tfadvisor.timeline.intervals import EMPTY, Intervals
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.device_events import ALLOCATOR_EVENTS
@@ -78,9 +78,7 @@ from tfadvisor.trace.columns import (
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
+    from tfadvisor.arrays import BoolArray, Int64Array
     from tfadvisor.timeline.picture.events import MemoryCurve
     from tfadvisor.timeline.picture.step_picture import Drawing, StepPicture
 
@@ -160,7 +158,7 @@ class _Attributed(msgspec.Struct, frozen=True):
     """Where the device ran them, with those that count known."""
     active: Sequence[Device]
     """The devices that the breakdown is about."""
-    breakdown: npt.NDArray[np.int64]
+    breakdown: Int64Array
     time: ClassMasks
     """What the breakdown was made of; the two differ where the devices' work was not
     recorded.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import blocks, distinct
+from tfadvisor.arrays import BoolArray, Int64Array, blocks, distinct
 from tfadvisor.program import Modules
 from tfadvisor.timeline.attribution.inside import Inside
 from tfadvisor.timeline.attribution.spent import Spent
@@ -53,8 +53,6 @@ from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from tfadvisor.timeline.picture.events import MemoryCurve
     from tfadvisor.timeline.picture.step_picture import StepPicture
 
@@ -117,11 +115,11 @@ class HostBreakdown(msgspec.Struct, frozen=True):
     """What its trace says about itself."""
     steps: Steps
     """By ascending start, those that do not count included."""
-    breakdown: npt.NDArray[np.int64]
+    breakdown: Int64Array
     """ps, shape (active devices, steps, TimeClass); one row when there is no active
     device.
     """
-    takes_part: npt.NDArray[np.bool_]
+    takes_part: BoolArray
     """Shape (active devices, steps): False where a device did nothing in a step that
     others worked in.
     """
@@ -129,7 +127,7 @@ class HostBreakdown(msgspec.Struct, frozen=True):
     """What explains the breakdown."""
 
     @property
-    def counted(self) -> npt.NDArray[np.bool_]:
+    def counted(self) -> BoolArray:
         """In which steps that count each device takes part; shape as takes_part."""
         return self.takes_part & self.steps.steady()[None, :]
 
@@ -137,7 +135,7 @@ class HostBreakdown(msgspec.Struct, frozen=True):
 class HostTimeline(HostBreakdown, frozen=True):
     """One host with every event at hand."""
 
-    short_launch_ps: npt.NDArray[np.int64]
+    short_launch_ps: Int64Array
     """Time of the breakdown's class LAUNCH in pieces shorter than 100 µs, shape (active
     devices, steps).
     """

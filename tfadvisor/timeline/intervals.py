@@ -8,19 +8,20 @@ once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import blocks, falses, zeros
+from tfadvisor.arrays import (
+    NO_VALUES,
+    BoolArray,
+    Int32Array,
+    Int64Array,
+    blocks,
+    falses,
+    zeros,
+)
 from tfadvisor.timeline import sweeps
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-Int64Array: TypeAlias = "npt.NDArray[np.int64]"
-BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
 
 class Intervals(msgspec.Struct, frozen=True):
@@ -77,7 +78,7 @@ class Intervals(msgspec.Struct, frozen=True):
         return Intervals(starts, ends)
 
 
-EMPTY = Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
+EMPTY = Intervals(NO_VALUES, NO_VALUES)
 
 
 def union(starts: Int64Array, ends: Int64Array) -> Intervals:
@@ -173,7 +174,7 @@ def parents(starts: Int64Array, ends: Int64Array) -> Int64Array:
 def innermost(
     starts: Int64Array,
     ends: Int64Array,
-) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]]:
+) -> tuple[Int64Array, Int64Array, Int32Array]:
     """(from, to, event) of the stretches of time covered by any event, with the
     innermost event of each.
 

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import order_of, percentile
-from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.arrays import Int64Array, order_of, percentile
 
 FEWEST_KEPT = 256
 """Values of one sketch at least: a percentile is then that of a rank at most 0.2 % of

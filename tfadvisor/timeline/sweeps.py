@@ -6,15 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfadvisor.arrays import AnyArray, BoolArray, Int32Array, Int64Array, UInt8Array
 from tfadvisor.timeline import sweeps_twin as twin
-from tfadvisor.timeline.sweeps_twin import Int64Array, Pair
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from tfadvisor.timeline.sweeps_twin import Pair
 
 passes: ModuleType
 try:
@@ -31,15 +28,13 @@ without: Sweep = passes.without
 within: Callable[[Int64Array, Int64Array, Int64Array, Int64Array], Int64Array] = (
     passes.within
 )
-contains: Callable[[Int64Array, Int64Array, Int64Array], npt.NDArray[np.bool_]] = (
-    passes.contains
-)
+contains: Callable[[Int64Array, Int64Array, Int64Array], BoolArray] = passes.contains
 met: Callable[
     [
         Int64Array,
         Int64Array,
-        npt.NDArray[np.int32],
-        npt.NDArray[np.uint8],
+        Int32Array,
+        UInt8Array,
         Int64Array,
         Int64Array,
     ],
@@ -47,10 +42,10 @@ met: Callable[
 ] = passes.met
 alike: Callable[
     [
-        tuple[npt.NDArray[np.int32], ...],
+        tuple[Int32Array, ...],
         Int64Array,
         Int64Array,
-        npt.NDArray[np.uint8],
+        UInt8Array,
         int,
     ],
     tuple[Int64Array, Int64Array, Int64Array, Int64Array],
@@ -93,15 +88,15 @@ def parents(starts: Int64Array, ends: Int64Array) -> Int64Array:
 def innermost(
     starts: Int64Array,
     ends: Int64Array,
-) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]]:
+) -> tuple[Int64Array, Int64Array, Int32Array]:
     """(from, to, event) of the stretches with the same innermost event."""
-    found: tuple[Int64Array, Int64Array, npt.NDArray[np.int32]] | None = (
-        passes.innermost(starts, ends)
+    found: tuple[Int64Array, Int64Array, Int32Array] | None = passes.innermost(
+        starts, ends
     )
     return twin.innermost(starts, ends) if found is None else found
 
 
-def enclosing(wanted: npt.NDArray[np.bool_], parent: Int64Array) -> Int64Array:
+def enclosing(wanted: BoolArray, parent: Int64Array) -> Int64Array:
     """The wanted event that each event is or lies in, the innermost one; -1 without
     one. Parents come before what is in them.
     """
@@ -110,11 +105,11 @@ def enclosing(wanted: npt.NDArray[np.bool_], parent: Int64Array) -> Int64Array:
 
 
 def places(
-    ordered: npt.NDArray[Any],
-    wanted: npt.NDArray[Any],
-) -> npt.NDArray[np.int32]:
+    ordered: AnyArray,
+    wanted: AnyArray,
+) -> Int32Array:
     """Index of the first entry of an ascending array that equals each wanted number, -1
     without one.
     """
-    found: npt.NDArray[np.int32] = passes.places(ordered, wanted)
+    found: Int32Array = passes.places(ordered, wanted)
     return found

@@ -6,16 +6,16 @@ Sets are sorted, disjoint, half-open intervals in int64 picoseconds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+
+from tfadvisor.arrays import AnyArray, BoolArray, Int32Array, Int64Array, UInt8Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy.typing as npt
 
-Int64Array: TypeAlias = "npt.NDArray[np.int64]"
 Pair: TypeAlias = tuple[Int64Array, Int64Array]
 
 
@@ -84,7 +84,7 @@ def _swept(
     a1: Int64Array,
     b0: Int64Array,
     b1: Int64Array,
-    wanted: Callable[[npt.NDArray[Any], npt.NDArray[Any]], npt.NDArray[np.bool_]],
+    wanted: Callable[[AnyArray, AnyArray], BoolArray],
 ) -> Pair:
     """Walks all boundaries in order, keeping how many intervals of each set are open;
     ends come before starts.
@@ -140,7 +140,7 @@ def contains(
     starts: Int64Array,
     ends: Int64Array,
     times: Int64Array,
-) -> npt.NDArray[np.bool_]:
+) -> BoolArray:
     """Whether each time lies in a set."""
     if not len(starts):
         return np.zeros(len(times), np.bool_)
@@ -151,8 +151,8 @@ def contains(
 def met(
     lo: Int64Array,
     hi: Int64Array,
-    who: npt.NDArray[np.int32],
-    works: npt.NDArray[np.uint8],
+    who: Int32Array,
+    works: UInt8Array,
     starts: Int64Array,
     ends: Int64Array,
 ) -> Int64Array:
@@ -199,7 +199,7 @@ def _depths(starts: Int64Array, ends: Int64Array) -> Int64Array:
 def innermost(
     starts: Int64Array,
     ends: Int64Array,
-) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]]:
+) -> tuple[Int64Array, Int64Array, Int32Array]:
     """(from, to, event) of the stretches with the same innermost event. Events as for
     parents, of positive length.
     """
@@ -239,7 +239,7 @@ def innermost(
     return lo[firsts], hi[lasts], who[firsts]
 
 
-def enclosing(wanted: npt.NDArray[np.bool_], parent: Int64Array) -> Int64Array:
+def enclosing(wanted: BoolArray, parent: Int64Array) -> Int64Array:
     """The wanted event that each event is or lies in, the innermost one; -1 without
     one. By doubling the way up.
     """
@@ -253,9 +253,9 @@ def enclosing(wanted: npt.NDArray[np.bool_], parent: Int64Array) -> Int64Array:
 
 
 def places(
-    ordered: npt.NDArray[Any],
-    wanted: npt.NDArray[Any],
-) -> npt.NDArray[np.int32]:
+    ordered: AnyArray,
+    wanted: AnyArray,
+) -> Int32Array:
     """Index of the first entry of an ascending array that equals each wanted number, -1
     without one.
     """
@@ -266,10 +266,10 @@ def places(
 
 
 def alike(
-    columns: tuple[npt.NDArray[np.int32], ...],
+    columns: tuple[Int32Array, ...],
     starts: Int64Array,
     ends: Int64Array,
-    chosen: npt.NDArray[np.uint8],
+    chosen: UInt8Array,
     small: int,
 ) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
     """Sums over the chosen events that are alike in every column: (last event, number,

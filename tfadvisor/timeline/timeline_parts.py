@@ -9,24 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import Enum, IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import blocks, constant, distinct, is_in, true_at
-from tfadvisor.timeline.intervals import (
-    EMPTY,
+from tfadvisor.arrays import (
+    NO_VALUES,
+    AnyArray,
     BoolArray,
+    Int8Array,
+    Int32Array,
     Int64Array,
-    Intervals,
-    union,
-    union_where,
+    blocks,
+    constant,
+    distinct,
+    is_in,
+    true_at,
 )
+from tfadvisor.timeline.intervals import EMPTY, Intervals, union, union_where
 from tfadvisor.vocabulary import WHERE_THE_DEVICE_RAN, DeviceKind
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 
 class StepSource(Enum):
@@ -78,7 +80,7 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
         """Number of steps, those that do not count included."""
         return len(self.starts)
 
-    def steady(self) -> npt.NDArray[np.bool_]:
+    def steady(self) -> BoolArray:
         """Which steps count; not to be written to."""
         return self._counted
 
@@ -131,13 +133,13 @@ class Callers(msgspec.Struct, frozen=True):
 
     start: Int64Array
     end: Int64Array
-    row: npt.NDArray[np.int32]
+    row: Int32Array
 
     def of(
         self,
-        launch: npt.NDArray[np.int32],
-        column: npt.NDArray[Any],
-    ) -> npt.NDArray[Any]:
+        launch: Int32Array,
+        column: AnyArray,
+    ) -> AnyArray:
         """A column's values at these indexes, -1 where an index is -1."""
         if not len(column) or launch.strides == (0,):  # a constant: no event is linked
             return constant(-1, len(launch), column.dtype)
@@ -169,18 +171,18 @@ class DeviceOps(msgspec.Struct, frozen=True):
 
     start: Int64Array
     end: Int64Array
-    kind: npt.NDArray[np.int8]
-    stream: Int64Array | npt.NDArray[np.int32]
-    name: npt.NDArray[np.int32]
-    op: npt.NDArray[np.int32]
-    module: npt.NDArray[np.int32]
-    program: npt.NDArray[np.int32]
-    path: npt.NDArray[np.int32]
+    kind: Int8Array
+    stream: Int64Array | Int32Array
+    name: Int32Array
+    op: Int32Array
+    module: Int32Array
+    program: Int32Array
+    path: Int32Array
     bytes: Int64Array
     meeting: Int64Array
-    memory: npt.NDArray[np.int8]
-    launch: npt.NDArray[np.int32]
-    details: npt.NDArray[np.int32]
+    memory: Int8Array
+    launch: Int32Array
+    details: Int32Array
     callers: Callers
     names: tuple[str, ...]
     program_ids: tuple[int, ...]
@@ -203,7 +205,7 @@ class DeviceOps(msgspec.Struct, frozen=True):
         return self.callers.of(self.launch, self.callers.end)
 
     @property
-    def launch_name(self) -> npt.NDArray[np.int32]:
+    def launch_name(self) -> Int32Array:
         """Index of that call's name, -1 when none is linked."""
         return self.callers.of(self.launch, self.callers.row)
 
@@ -212,14 +214,14 @@ class DeviceOps(msgspec.Struct, frozen=True):
         return union_where(self.start, self.end, is_in(self.kind, kinds))
 
 
-def texts_of_rows(names: tuple[str, ...], rows: npt.NDArray[np.int32]) -> list[str]:
+def texts_of_rows(names: tuple[str, ...], rows: Int32Array) -> list[str]:
     """The name of each row of a column, "" of -1."""
     return [names[row] if row >= 0 else "" for row in rows.tolist()]
 
 
 def module_names(
-    module: npt.NDArray[np.int32],
-    program: npt.NDArray[np.int32],
+    module: Int32Array,
+    program: Int32Array,
     names: tuple[str, ...],
     ids: tuple[int, ...],
 ) -> Callable[[int], str]:
@@ -245,16 +247,16 @@ FEW_OPS = 2
 
 
 def modules_of_few_ops(
-    name: npt.NDArray[np.int32],
-    module: npt.NDArray[np.int32],
-    program: npt.NDArray[np.int32],
+    name: Int32Array,
+    module: Int32Array,
+    program: Int32Array,
 ) -> Int64Array:
     """The modules of which no program runs more than FEW_OPS different ops. For columns
     as DeviceOps has them; a program that stands for its ops tells nothing of them.
     """
     named = (module >= 0) & (module != name)
     if not named.any():
-        return np.empty(0, np.int64)
+        return NO_VALUES
     names, programs = int(name.max()) + 1, int(program.max()) + 2
     owner = module[named].astype(np.int64) * programs + program[named] + 1
     owner = distinct(owner * names + name[named]) // names

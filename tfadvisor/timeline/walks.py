@@ -6,17 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from tfadvisor.arrays import ranks
+from tfadvisor.arrays import AnyArray, Int64Array, ranks
 from tfadvisor.timeline import walks_twin as twin
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from tfadvisor.timeline.sweeps_twin import Int64Array
 
 walks: ModuleType
 shared: Callable[[Int64Array, Int64Array, Int64Array, Int64Array], Int64Array]
@@ -42,8 +37,8 @@ _FEW_STREAMS = 1 << 16
 
 
 def own_stretches(
-    start: Int64Array, end: Int64Array, stream: npt.NDArray[Any]
-) -> tuple[Int64Array, Int64Array, npt.NDArray[Any]]:
+    start: Int64Array, end: Int64Array, stream: AnyArray
+) -> tuple[Int64Array, Int64Array, AnyArray]:
     """(from, to, event) in which an event is the innermost of its stream, whatever the
     streams' numbers; of events that cross all of each.
     """
@@ -51,7 +46,7 @@ def own_stretches(
         stream = ranks(stream)
     number = np.ascontiguousarray(stream, np.int32)
     streams = int(number.max()) + 1
-    found: tuple[Int64Array, Int64Array, npt.NDArray[Any]] | None = walks.own_stretches(
+    found: tuple[Int64Array, Int64Array, AnyArray] | None = walks.own_stretches(
         start, end, number, streams
     )
     return twin.own_stretches(start, end, number, streams) if found is None else found

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfadvisor.arrays import true_at
+from tfadvisor.arrays import (
+    BoolArray,
+    Int8Array,
+    Int32Array,
+    Int64Array,
+    UInt8Array,
+    true_at,
+)
 from tfadvisor.timeline.sweeps import (
     enclosing,
     innermost,
@@ -20,14 +27,8 @@ from tfadvisor.timeline.sweeps import (
 )
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from tfadvisor.timeline.sweeps_twin import Pair
 
-    from tfadvisor.timeline.sweeps_twin import Int64Array, Pair
-
-    Int8Array = npt.NDArray[np.int8]
-    UInt8Array = npt.NDArray[np.uint8]
-    Int32Array = npt.NDArray[np.int32]
-    BoolArray = npt.NDArray[np.bool_]
 
 IS_USERS, IS_TELLING, IS_CALL, IS_STAGE, IS_FRAME, IS_SILENT, IS_DOING = (
     1 << bit for bit in range(7)

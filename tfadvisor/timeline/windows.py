@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfadvisor.arrays import blocks, falses
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.arrays import BoolArray, Int64Array, blocks, falses
 from tfadvisor.timeline.sweeps import reached
 from tfadvisor.timeline.timeline_parts import Steps
 

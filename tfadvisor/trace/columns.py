@@ -10,20 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct
+from tfadvisor.arrays import NO_VALUES, Int32Array, Int64Array, UInt8Array, distinct
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-Int64Array: TypeAlias = "npt.NDArray[np.int64]"
-Int32Array: TypeAlias = "npt.NDArray[np.int32]"
-UInt8Array: TypeAlias = "npt.NDArray[np.uint8]"
 Value = int | float | str | bytes | None
 
 NUM_OCCURRENCES = "num_occurrences"
@@ -116,7 +113,7 @@ class Events(msgspec.Struct, frozen=True):
         return len(self.start_ps)
 
 
-NO_EVENTS = Events(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32))
+NO_EVENTS = Events(NO_VALUES, NO_VALUES, np.empty(0, np.int32))
 
 
 class Names(msgspec.Struct, frozen=True):
@@ -209,9 +206,9 @@ class StatColumn(msgspec.Struct, frozen=True):
 
 
 EMPTY_STAT = StatColumn(
-    np.empty(0, np.int64),
+    NO_VALUES,
     np.empty(0, np.uint8),
-    np.empty(0, np.int64),
+    NO_VALUES,
     (),
 )
 

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import constant, distinct, trues
+from tfadvisor.arrays import (
+    AnyArray,
+    BoolArray,
+    Int32Array,
+    Int64Array,
+    UInt8Array,
+    constant,
+    distinct,
+    trues,
+)
 from tfadvisor.trace import _wire
 from tfadvisor.trace.bounds import Counts
 from tfadvisor.trace.columns import (
@@ -23,8 +32,6 @@ from tfadvisor.trace.columns import (
     LONGEST_NAME,
     Events,
     HostTrace,
-    Int32Array,
-    Int64Array,
     Kind,
     Lines,
     Names,
@@ -370,9 +377,9 @@ def _plane_key(
 
 def _dense(
     ids: Int64Array,
-    values: npt.NDArray[Any],
+    values: AnyArray,
     absent: Any,
-) -> npt.NDArray[Any]:
+) -> AnyArray:
     """Table such that table[id] = value; empty when the ids are negative or too far
     apart for one.
     """
@@ -552,11 +559,11 @@ class _Slot(msgspec.Struct, frozen=True):
 
     event: Int32Array
     value: Int32Array | Int64Array
-    kind: npt.NDArray[np.uint8] | None
+    kind: UInt8Array | None
     length: Int64Array | None
     kinds: int
 
-    def places(self, kind: Kind) -> npt.NDArray[np.bool_] | None:
+    def places(self, kind: Kind) -> BoolArray | None:
         """Which values are of a kind; None where none can be."""
         if not self.kinds >> kind & 1:
             return None
@@ -564,7 +571,7 @@ class _Slot(msgspec.Struct, frozen=True):
             return trues(self.value)
         return np.asarray(self.kind == kind.value, np.bool_)
 
-    def final_kind(self) -> npt.NDArray[np.uint8]:
+    def final_kind(self) -> UInt8Array:
         """Of each value, when references and compressed texts are texts."""
         if self.kind is None:
             alone = self.kinds.bit_length() - 1
@@ -618,7 +625,7 @@ def _slot(size: int, kinds: int, least: int, largest: int) -> _Slot:
 class _Pool(NamedTuple):
     """Texts of some values of a slot."""
 
-    places: npt.NDArray[np.bool_]
+    places: BoolArray
     codes: Int64Array
     """Of each of these values, into texts."""
     texts: list[str]

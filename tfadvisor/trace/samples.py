@@ -22,7 +22,8 @@ from tfadvisor.tallies import added_up
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
+    from tfadvisor.arrays import Int64Array
+
 
 SAMPLES_ENDING = ".samples.json"
 VERSION = 2
@@ -150,7 +151,7 @@ class Samples(msgspec.Struct, frozen=True, dict=True):
     round_ms: Annotated[float, Meta(ge=0, le=1e9)] = 0.0
     """How long a round of it takes while nothing is recorded; 0 for unknown."""
 
-    def unrecorded(self) -> npt.NDArray[np.int64]:
+    def unrecorded(self) -> Int64Array:
         """Numbers of the stacks of the main thread's samples since the first step at
         which no profiler was at work, nor began to be.
         """
@@ -160,7 +161,7 @@ class Samples(msgspec.Struct, frozen=True, dict=True):
             away &= (at < opened - BEFORE_NS) | (at > closed + BEFORE_NS)
         return stack[away]
 
-    def ticks(self, thread: int = 0) -> tuple[npt.NDArray[np.int64], ...]:
+    def ticks(self, thread: int = 0) -> tuple[Int64Array, ...]:
         """(ns since the epoch, number of the stack) of each sample of a thread."""
         mine = [sample for sample in self.samples if sample[1] == thread]
         table = np.array(mine, np.int64).reshape(-1, 4)

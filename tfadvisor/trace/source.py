@@ -22,7 +22,8 @@ from tfadvisor.trace.stores import Unreachable
 if TYPE_CHECKING:
     import io
 
-    import numpy.typing as npt
+    from tfadvisor.arrays import Int64Array
+
 
 Progress = Callable[[int, int], None]
 """Called with (bytes done, bytes in all) while a large file is read."""
@@ -57,7 +58,7 @@ class Source(msgspec.Struct, frozen=True):
         self,
         lo: int,
         hi: int,
-        kept: npt.NDArray[np.int64],
+        kept: Int64Array,
     ) -> None:
         """Frees the memory of the bytes lo .. hi - 1, but for those of rows (from, to)
         of `kept`. What is read there afterwards means nothing: zeros on Linux. Only
@@ -77,7 +78,7 @@ class Source(msgspec.Struct, frozen=True):
 def _free_pages(
     first: int,
     last: int,
-    kept: npt.NDArray[np.int64],
+    kept: Int64Array,
 ) -> list[list[int]]:
     """[from, to] of the runs of pages first .. last - 1 that hold no byte of kept."""
     if first >= last:

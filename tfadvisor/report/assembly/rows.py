@@ -6,20 +6,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from tfadvisor.arrays import distinct, median
+from tfadvisor.arrays import BoolArray, Int64Array, distinct, median
 from tfadvisor.metrics import counted_hosts, ring_bytes
 from tfadvisor.report.forms.page_data import CollectiveRow, DeviceRow
 from tfadvisor.timeline.devices import CollectiveCalls
-from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names.collective_events import CollectiveKind
 from tfadvisor.timeline.run import RunSummary
 from tfadvisor.timeline.summary import DeviceSummary
 from tfadvisor.units import PS_PER_MS, PS_PER_S
 from tfadvisor.vocabulary import TimeClass
-
-_BoolArray = npt.NDArray[np.bool_]
 
 
 class _Alike(NamedTuple):
@@ -42,7 +38,7 @@ class _AlikeCalls:
         self.exposed = 0
         """ps in which nothing else runs."""
 
-    def add(self, calls: CollectiveCalls, mine: _BoolArray) -> None:
+    def add(self, calls: CollectiveCalls, mine: BoolArray) -> None:
         """Those of one device. mine: which of its calls."""
         lengths = calls.end - calls.start
         self.lengths.append(lengths[mine])
@@ -77,8 +73,8 @@ def collectives_by_name(run: RunSummary) -> tuple[CollectiveRow, ...]:
 
 def _alike(
     calls: CollectiveCalls,
-    steady: _BoolArray,
-) -> Iterator[tuple[_Alike, _BoolArray]]:
+    steady: BoolArray,
+) -> Iterator[tuple[_Alike, BoolArray]]:
     """Which of a device's calls in counted steps are alike."""
     if not len(calls):
         return

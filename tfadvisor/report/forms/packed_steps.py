@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
+from tfadvisor.arrays import Int64Array
 from tfadvisor.report.forms.page_data import Column, DrawnStep
 
 _RISING = ("lane", "depth", "start", "launch")
@@ -67,7 +67,7 @@ def _columns(step: DrawnStep, names: Column) -> list[Column]:
     ]
 
 
-def _bytes(values: npt.NDArray[np.int64]) -> bytes:
+def _bytes(values: Int64Array) -> bytes:
     """Seven bits a byte, the lowest first, the eighth where more follow. Signs
     alternate: 0, -1, 1, -2, as 0, 1, 2, 3.
     """

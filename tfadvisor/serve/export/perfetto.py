@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.analysis import Options, conclude
-from tfadvisor.arrays import distinct, trues
+from tfadvisor.arrays import BoolArray, Int64Array, distinct, trues
 from tfadvisor.report import Report
 from tfadvisor.serve.export.perfetto_conclusions import Conclusions, brackets, lanes
 from tfadvisor.serve.export.perfetto_packets import (
@@ -23,7 +23,6 @@ from tfadvisor.serve.export.perfetto_packets import (
     thread_track,
 )
 from tfadvisor.timeline import SELECTION, HostTimeline
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.run import Progress, Watch
 from tfadvisor.trace import Run
 from tfadvisor.trace.columns import NUM_OCCURRENCES, HostTrace

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.advice.findings import Finding, Fix
-from tfadvisor.arrays import order_of
+from tfadvisor.arrays import BoolArray, Int64Array, order_of
 from tfadvisor.files import new_file
 from tfadvisor.report import Report, evidence_words, location_words, saving_words
 from tfadvisor.serve.export.perfetto_packets import (
@@ -29,8 +29,6 @@ from tfadvisor.serve.export.perfetto_packets import (
 from tfadvisor.timeline import Device, HostTimeline, StepKind, classes_of_time
 from tfadvisor.timeline.intervals import (
     EMPTY,
-    BoolArray,
-    Int64Array,
     Intervals,
     difference,
     intersection,

@@ -19,7 +19,7 @@ from tfadvisor.trace.bounds import SIZED, VARINT
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tfadvisor.timeline.intervals import BoolArray, Int64Array
+    from tfadvisor.arrays import BoolArray, Int64Array
 
 Write = Callable[[bytes], object]
 

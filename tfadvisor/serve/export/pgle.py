@@ -34,7 +34,8 @@ from tfadvisor.trace.columns import HostTrace
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tfadvisor.trace.columns import Int64Array
+    from tfadvisor.arrays import Int64Array
+
 
 _PERCENTILE = 90
 _FIRST_WITH_SPANS = "0.12"

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, falses, zeros
+from tfadvisor.arrays import NO_VALUES, BoolArray, Int64Array, distinct, falses, zeros
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.drivers import launches_graph
-from tfadvisor.trace.columns import HostTrace, Int64Array, Selection, Value
-
-if TYPE_CHECKING:
-    from tfadvisor.timeline.intervals import BoolArray
+from tfadvisor.trace.columns import HostTrace, Selection, Value
 
 _SCOPE_RANGE_ID = "scope_range_id"
 SELECTION = Selection(dict.fromkeys((stats.HLO_OP, stats.HLO_MODULE, _SCOPE_RANGE_ID)))
@@ -63,7 +59,7 @@ def device_lines(trace: HostTrace) -> Int64Array:
         None,
     )
     if kind is None:
-        return np.empty(0, np.int64)
+        return NO_VALUES
     chosen = [
         line
         for line, plane in enumerate(lines.plane.tolist())

@@ -31,7 +31,6 @@ from tfadvisor.timeline.host.thread_layout import Thread
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
     EMPTY,
-    BoolArray,
     Intervals,
     difference,
     intersection,
@@ -43,9 +42,7 @@ from tfadvisor.timeline.timeline_parts import Device, Steps
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
+    from tfadvisor.arrays import BoolArray, Int64Array
     from tfadvisor.program import Modules
 
 _MOST = 1_000
@@ -60,7 +57,7 @@ def activities(
     host: Mapping[TimeClass, Intervals],
     kept: Sequence[Mapping[TimeClass, Intervals] | None],
     devices: Sequence[Device],
-    breakdown: npt.NDArray[np.int64],
+    breakdown: Int64Array,
     programs: Modules,
     pipeline: BoolArray,
     pipeline_python: Intervals,

@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import blocks, descending, is_in, true_at, zeros
+from tfadvisor.arrays import (
+    Int32Array,
+    Int64Array,
+    blocks,
+    descending,
+    is_in,
+    true_at,
+    zeros,
+)
 from tfadvisor.errors import TraceError
 from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.attribution.exclusive import exclusive_time
 from tfadvisor.timeline.attribution.spent import QUEUED, Spent
-from tfadvisor.timeline.intervals import Int64Array, Intervals, difference, intersection
+from tfadvisor.timeline.intervals import Intervals, difference, intersection
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.timeline.names.collective_events import (
     CollectiveKind,
@@ -32,8 +40,6 @@ from tfadvisor.timeline.timeline_parts import (
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from tfadvisor.program import Module, Modules
 
 _MOST = 1_000
@@ -192,7 +198,7 @@ def own_waits(
 
 
 def _summed(
-    columns: tuple[npt.NDArray[np.int32], ...],
+    columns: tuple[Int32Array, ...],
     starts: Int64Array,
     ends: Int64Array,
 ) -> tuple[Int64Array, Int64Array]:

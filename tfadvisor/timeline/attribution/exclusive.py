@@ -4,22 +4,17 @@ to what any of them covers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from tfadvisor.arrays import true_at
-from tfadvisor.timeline.intervals import Int64Array, Intervals
+from tfadvisor.arrays import AnyArray, Int64Array, true_at
+from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.timeline.walks import own_stretches, shared
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 
 def exclusive_time(
     start: Int64Array,
     end: Int64Array,
-    stream: npt.NDArray[Any],
+    stream: AnyArray,
     instants: Intervals,
 ) -> Int64Array:
     """ps of the instants that each event is given.

@@ -6,12 +6,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import descending, falses, true_at, zeros
+from tfadvisor.arrays import (
+    BoolArray,
+    Int32Array,
+    Int64Array,
+    UInt8Array,
+    descending,
+    falses,
+    true_at,
+    zeros,
+)
 from tfadvisor.timeline.attribution.inside import Given, Inside, inside
 from tfadvisor.timeline.attribution.spent import (
     FEWEST_TICKS,
@@ -23,8 +32,6 @@ from tfadvisor.timeline.attribution.thread_time import Chains, NameKinds
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
     EMPTY,
-    BoolArray,
-    Int64Array,
     Intervals,
     difference,
     intersection,
@@ -45,9 +52,6 @@ from tfadvisor.timeline.names.host_activities import (
 from tfadvisor.timeline.sweeps import alike, met
 from tfadvisor.timeline.walks import shared, tally
 from tfadvisor.vocabulary import TimeClass
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 _MOST = 200
 """Activities of a class that are listed one by one."""
@@ -105,7 +109,7 @@ class HostWork:
         self._locked_out = locked_out
         self._worth = max(_WORTH_LOOKING * steps_ps, 1)
         self._spent: dict[tuple[TimeClass, int], Given] = {}
-        self._seen: dict[int, npt.NDArray[np.uint8]] = {}
+        self._seen: dict[int, UInt8Array] = {}
         self._waits: dict[TimeClass, Intervals] = {}
         self._workers: dict[tuple[TimeClass, bool], list[_Working]] = {}
         self._of_driver: dict[TimeClass, list[Intervals]] = {}
@@ -189,9 +193,7 @@ class HostWork:
         given = list(self._spent.values())
         return inside(given, self._activities_of, self._words_of, self._does)
 
-    def _activities_of(
-        self, given: Given, chosen: npt.NDArray[np.int32]
-    ) -> Iterator[str]:
+    def _activities_of(self, given: Given, chosen: Int32Array) -> Iterator[str]:
         for entry in _spent_of(given.kind, given.chains, self._names, chosen):
             yield entry.activity
 
@@ -260,8 +262,8 @@ class HostWork:
         self,
         kind: TimeClass,
         chains: Chains,
-        who: npt.NDArray[np.int32],
-        event: npt.NDArray[np.int32],
+        who: Int32Array,
+        event: Int32Array,
         ps: Int64Array,
     ) -> None:
         """ps of stretches of a thread, by their places and events."""
@@ -444,7 +446,7 @@ def _spent_of(
     kind: TimeClass,
     chains: Chains,
     names: NameKinds,
-    chosen: npt.NDArray[np.int32],
+    chosen: Int32Array,
 ) -> Iterator[Spent]:
     """What the chosen chains and gaps of a thread are said to be, without their
     time.

@@ -5,21 +5,16 @@ often, and in which steps.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, true_at, zeros
+from tfadvisor.arrays import Int32Array, Int64Array, distinct, true_at, zeros
 from tfadvisor.timeline.attribution.thread_time import Chains
 from tfadvisor.timeline.names.doings import Doing
 from tfadvisor.vocabulary import TimeClass
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from tfadvisor.timeline.intervals import Int64Array
 
 _MOST = 200
 """Groups of events of a class that are looked at, the largest first."""
@@ -55,13 +50,13 @@ class Given(msgspec.Struct, frozen=True):
     chains: Chains
     spent: Int64Array
     """ps of each place."""
-    count: npt.NDArray[np.int32]
+    count: Int32Array
     """How many of its events have any."""
 
 
 def inside(
     given: Sequence[Given],
-    activities_of: Callable[[Given, npt.NDArray[np.int32]], Iterable[str]],
+    activities_of: Callable[[Given, Int32Array], Iterable[str]],
     words_of: Callable[[int], str],
     does: Callable[[int], Doing],
 ) -> Iterator[Inside]:
@@ -112,9 +107,9 @@ class _Places(NamedTuple):
 
     group: Int64Array
     """The same for those of one class and thread whose chains have the same names."""
-    chain: npt.NDArray[np.int32]
-    step: npt.NDArray[np.int32]
-    doing: npt.NDArray[np.int32]
+    chain: Int32Array
+    step: Int32Array
+    doing: Int32Array
     ps: Int64Array
     events: Int64Array
     """Those that are themselves what is done."""
@@ -157,9 +152,7 @@ def _groups(chains: Chains) -> Int64Array:
     )
 
 
-def _examples(
-    group: Int64Array, step: npt.NDArray[np.int32], groups: int
-) -> Int64Array:
+def _examples(group: Int64Array, step: Int32Array, groups: int) -> Int64Array:
     """Of each group the last place in the first step that has one."""
     place = np.arange(len(group))
     first = np.full(groups, len(group))
@@ -170,7 +163,7 @@ def _examples(
     return last
 
 
-def _rank(*columns: npt.NDArray[np.int32]) -> Int64Array:
+def _rank(*columns: Int32Array) -> Int64Array:
     """A number for each row: the same for rows that are alike in every column."""
     order = np.lexsort(columns[::-1])
     ordered = np.array(columns)[:, order]
@@ -197,7 +190,7 @@ _MOSTLY = 0.9
 def _by_step(
     largest: Int64Array,
     group: Int64Array,
-    step: npt.NDArray[np.int32],
+    step: Int32Array,
     ps: Int64Array,
     groups: int,
 ) -> tuple[list[int], list[int], list[int]]:

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfadvisor.arrays import zeros
+from tfadvisor.arrays import Int64Array, zeros
 from tfadvisor.tallies import listed
 from tfadvisor.timeline.attribution.spent import FEWEST_TICKS, Sampled
 from tfadvisor.timeline.host.dispatches import dispatches
 from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import Int64Array, Intervals, intersection
+from tfadvisor.timeline.intervals import Intervals, intersection
 from tfadvisor.timeline.timeline_parts import Steps
 
 _WORTH_NAMING = 0.01

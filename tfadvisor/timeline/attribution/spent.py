@@ -9,8 +9,9 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from tfadvisor.arrays import Int64Array
 from tfadvisor.tallies import added_up
-from tfadvisor.timeline.intervals import Int64Array, Intervals, union
+from tfadvisor.timeline.intervals import Intervals, union
 from tfadvisor.timeline.names.frames import named_function, place_in_words
 from tfadvisor.timeline.names.stack_frames import is_recorded
 from tfadvisor.trace import host_of

@@ -5,17 +5,24 @@ of callers says most.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import true_at
+from tfadvisor.arrays import (
+    AnyArray,
+    BoolArray,
+    Int8Array,
+    Int32Array,
+    Int64Array,
+    UInt8Array,
+    true_at,
+)
 from tfadvisor.timeline import walks
 from tfadvisor.timeline.host.thread_layout import Thread
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals
+from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.doings import doing_of
 from tfadvisor.timeline.names.frames import annotates, is_frame, is_users_frame
@@ -39,9 +46,6 @@ from tfadvisor.timeline.walks_twin import (
     IS_TELLING,
     IS_USERS,
 )
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 _MOST_EVENTS = 3_000_000
 """Of one thread that are looked at, the longest; the time of the others belongs to what
@@ -71,7 +75,7 @@ class NameKinds(msgspec.Struct, frozen=True, eq=False):
     """A stage that works ahead: where it is innermost, it waits."""
     frames: BoolArray
     """A Python frame."""
-    doings: npt.NDArray[np.int8]
+    doings: Int8Array
     """What it does, as `Doing` numbers it."""
     functions: frozenset[str] = frozenset()
     """The compiled functions that the program calls."""
@@ -80,7 +84,7 @@ class NameKinds(msgspec.Struct, frozen=True, eq=False):
     is none or more than one.
     """
 
-    def bits(self) -> npt.NDArray[np.uint8]:
+    def bits(self) -> UInt8Array:
         """What a walk asks of a name, as bits."""
         meanings = {
             IS_USERS: self.users,
@@ -159,33 +163,33 @@ class Chains(msgspec.Struct, frozen=True):
     lo: Int64Array
     """Shape (stretches,), like hi, who and event. Ascending up to the gaps."""
     hi: Int64Array
-    who: npt.NDArray[np.int32]
+    who: Int32Array
     """The place of the innermost event, or of the gap."""
-    event: npt.NDArray[np.int32]
+    event: Int32Array
     """That event, counted from the thread's first; -1 for a gap."""
-    chain: npt.NDArray[np.int32]
+    chain: Int32Array
     """Of each place."""
-    step: npt.NDArray[np.int32]
+    step: Int32Array
     """The step in which it begins, -1 before the first. Of each place."""
-    leaf: npt.NDArray[np.int32]
+    leaf: Int32Array
     """The event itself; -1 for a gap. Shape (chains,), like all that follow."""
-    telling: npt.NDArray[np.int32]
+    telling: Int32Array
     """The innermost event that is not inside a runtime, else the event itself."""
-    user: npt.NDArray[np.int32]
+    user: Int32Array
     """The innermost function of the user's program around it; of a gap the event after
     which it begins.
     """
-    called: npt.NDArray[np.int32]
+    called: Int32Array
     """What that function calls; itself where it calls nothing. Of a gap the event that
     ends it.
     """
-    dispatched: npt.NDArray[np.int32]
+    dispatched: Int32Array
     """The outermost event around it that names a function or op to be dispatched."""
-    stage: npt.NDArray[np.int32]
+    stage: Int32Array
     """The innermost stage of a pipeline around it."""
-    doing: npt.NDArray[np.int32]
+    doing: Int32Array
     """The innermost event around it that says what is done."""
-    kind: npt.NDArray[np.int8]
+    kind: Int8Array
     """Its HostClass, OTHER of a gap."""
     compiles: BoolArray
     """Whether it is compiling or inside that."""
@@ -244,8 +248,8 @@ def chains_of(
 
 
 def _joined(
-    of_events: tuple[npt.NDArray[Any], ...], of_gaps: tuple[npt.NDArray[Any], ...]
-) -> tuple[npt.NDArray[Any], ...]:
+    of_events: tuple[AnyArray, ...], of_gaps: tuple[AnyArray, ...]
+) -> tuple[AnyArray, ...]:
     """The stretches, places and chains of both, those of events first."""
     lo, hi, who, event, chain, *others = of_gaps
     places, chains = np.int32(len(of_events[4])), np.int32(len(of_events[6]))

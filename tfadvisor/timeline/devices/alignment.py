@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, order_of, true_at
+from tfadvisor.arrays import Int64Array, distinct, order_of, true_at
 from tfadvisor.errors import TraceError
-from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.device_events import (
     kernel_of_instruction,

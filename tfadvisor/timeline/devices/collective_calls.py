@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in, true_at, zeros
+from tfadvisor.arrays import Int32Array, Int64Array, distinct, is_in, true_at, zeros
 from tfadvisor.errors import TraceError
 from tfadvisor.program import Modules
 from tfadvisor.tallies import listed
-from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
+from tfadvisor.timeline.intervals import Intervals, difference
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.collective_events import (
     CollectiveKind,
@@ -31,8 +31,6 @@ from tfadvisor.timeline.timeline_parts import Device, DeviceOps, Steps
 from tfadvisor.timeline.windows import step_of
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from tfadvisor.program.exchanges import CollectiveOp
 
 
@@ -51,9 +49,9 @@ class CollectiveCalls(msgspec.Struct, frozen=True):
     name; a dtype is "" where neither says.
     """
 
-    label: npt.NDArray[np.int32]
-    kernel: npt.NDArray[np.int32]
-    module: npt.NDArray[np.int32]
+    label: Int32Array
+    kernel: Int32Array
+    module: Int32Array
     start: Int64Array
     end: Int64Array
     exposed_ps: Int64Array
@@ -145,18 +143,18 @@ def _calls_and_dones(ops: DeviceOps) -> tuple[Int64Array, Int64Array]:
 class _Labels(NamedTuple):
     """Distinct texts of the rows of a column."""
 
-    rows: npt.NDArray[np.int32]
+    rows: Int32Array
     """Ascending; several may bear one text."""
-    numbers: npt.NDArray[np.int32]
+    numbers: Int32Array
     """The text of each row, as its place in texts."""
     texts: tuple[str, ...]
 
-    def of(self, column: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    def of(self, column: Int32Array) -> Int32Array:
         """The numbers of a column's texts."""
         return self.numbers[np.searchsorted(self.rows, column)]
 
 
-def _labels(column: npt.NDArray[np.int32], names: Sequence[str]) -> _Labels:
+def _labels(column: Int32Array, names: Sequence[str]) -> _Labels:
     numbers: dict[str, int] = {}
     rows = distinct(column)
     found = [numbers.setdefault(names[row], len(numbers)) for row in rows.tolist()]
@@ -214,7 +212,7 @@ def _first_inside(
 
 
 def _sizes(
-    label: npt.NDArray[np.int32],
+    label: Int32Array,
     module: Int64Array,
     labels: tuple[str, ...],
     modules: tuple[str, ...],

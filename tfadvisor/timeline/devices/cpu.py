@@ -4,11 +4,17 @@ TensorFlow's executor as one device.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from tfadvisor.arrays import constant, distinct, order_of
+from tfadvisor.arrays import (
+    BoolArray,
+    Int8Array,
+    Int32Array,
+    Int64Array,
+    constant,
+    distinct,
+    order_of,
+)
 from tfadvisor.program import Modules
 from tfadvisor.timeline.devices.collective_calls import collectives_by_name
 from tfadvisor.timeline.devices.cpu_thunks import (
@@ -21,7 +27,6 @@ from tfadvisor.timeline.devices.event_stats import value_at
 from tfadvisor.timeline.devices.protocol import DevicePlatform, RecordedHost
 from tfadvisor.timeline.host.dispatches import eager_runs
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.names.collective_events import tensorflow_collective
@@ -30,9 +35,6 @@ from tfadvisor.timeline.names.host_events import op_computes, runs_python, singl
 from tfadvisor.timeline.timeline_parts import Callers, Device, DeviceOps
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import DeviceKind
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 _ORDINALS_PER_PROCESS = 2048
 """XLA numbers the CPU devices of process n from 2,048 n on."""
@@ -199,7 +201,7 @@ def _table(
     )
 
 
-def _only(row: npt.NDArray[np.int32], where: BoolArray) -> npt.NDArray[np.int32]:
+def _only(row: Int32Array, where: BoolArray) -> Int32Array:
     """-1 elsewhere."""
     if where.all():
         return row
@@ -210,10 +212,10 @@ def _only(row: npt.NDArray[np.int32], where: BoolArray) -> npt.NDArray[np.int32]
 
 def _classes(
     names: tuple[str, ...],
-    row: npt.NDArray[np.int32],
+    row: Int32Array,
     is_thunk: BoolArray,
     communicate: frozenset[str],
-) -> npt.NDArray[np.int8]:
+) -> Int8Array:
     """A DeviceClass for each event: of thunks by the HLO's word and the op's name, of
     TensorFlow's ops by their type.
     """
@@ -265,7 +267,7 @@ def _programs(
     trace: HostTrace,
     threads: Threads,
     positions: Int64Array,
-) -> tuple[npt.NDArray[np.int32], tuple[int, ...]]:
+) -> tuple[Int32Array, tuple[int, ...]]:
     """(index of each event's program, -1 without one, the programs' ids)."""
     where, value = threads.integers(trace.stat(stats.PROGRAM_ID))
     if not len(where):
@@ -283,7 +285,7 @@ def _programs(
 def _names(
     threads: Threads,
     positions: Int64Array,
-) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+) -> tuple[Int32Array, tuple[str, ...]]:
     """(index of each event's name in the names, the names). A run of the eager runtime
     is named by its op, as `MatMul:MatMul`.
     """
@@ -307,7 +309,7 @@ def _modules(
     names: tuple[str, ...],
     threads: Threads,
     positions: Int64Array,
-) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+) -> tuple[Int32Array, tuple[str, ...]]:
     """(index of each event's XLA module in the names, the names with the modules
     appended).
     """

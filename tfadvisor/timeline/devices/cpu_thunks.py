@@ -11,12 +11,15 @@ the rest of its own run at the latest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from tfadvisor.arrays import (
+    NO_VALUES,
+    Int32Array,
+    Int64Array,
     constant,
     distinct,
     group_spans,
@@ -29,7 +32,7 @@ from tfadvisor.arrays import (
 from tfadvisor.timeline.devices.event_stats import value_at
 from tfadvisor.timeline.host.dispatches import calls_of_modules, calls_that_execute
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
+from tfadvisor.timeline.intervals import Intervals, difference
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.host_events import is_end_mark
@@ -45,9 +48,6 @@ from tfadvisor.timeline.names.program_calls import (
 from tfadvisor.timeline.timeline_parts import COLUMNS, DeviceOps
 from tfadvisor.trace.columns import HostTrace
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
 _PAUSE_PS = 250_000_000
 """Between one thunk and the next of a chain, and between the last of it and the mark.
 Recorded: up to 190 µs where four devices share two cores, some 10 µs otherwise."""
@@ -61,7 +61,7 @@ def thunk_ends(
 ) -> Int64Array:
     """End of each thunk, ps. thunks: positions of one device's, ascending."""
     if not len(thunks):
-        return np.empty(0, np.int64)
+        return NO_VALUES
     return _within_own_run(
         trace,
         threads,
@@ -181,7 +181,7 @@ def _marks(
     consumed = consumed[chosen]
     producers, produced = threads.integers(trace.stat(stats.PRODUCER_ID))
     if not len(marks) or not len(producers) or not len(thunks):
-        return np.empty(0, np.int64), np.empty(0, np.int64)
+        return NO_VALUES, NO_VALUES
     # By event so far, and events may lie out of order in the file.
     order = order_of(producers)
     producers = producers[order]
@@ -206,9 +206,9 @@ def calls_of_runs(
     trace: HostTrace,
     threads: Threads,
     positions: Int64Array,
-    module: npt.NDArray[np.int32],
+    module: Int32Array,
     names: tuple[str, ...],
-) -> npt.NDArray[np.int32]:
+) -> Int32Array:
     """Position of the call that dispatched each thunk's run, -1 where unknown, of shape
     (positions,).
 
@@ -294,7 +294,7 @@ class UnnamedOps(msgspec.Struct, frozen=True):
     call: Int64Array
 
 
-_NONE = UnnamedOps(*(np.empty(0, np.int64) for _ in range(4)))
+_NONE = UnnamedOps(NO_VALUES, NO_VALUES, NO_VALUES, NO_VALUES)
 
 
 def with_unnamed_ops(

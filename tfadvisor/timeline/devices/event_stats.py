@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfadvisor.arrays import constant, distinct, order_of
+from tfadvisor.arrays import (
+    AnyArray,
+    BoolArray,
+    Int8Array,
+    Int32Array,
+    Int64Array,
+    constant,
+    distinct,
+    order_of,
+)
 from tfadvisor.timeline.devices.protocol import Copies
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.device_events import (
@@ -24,16 +31,13 @@ from tfadvisor.timeline.sweeps import places
 from tfadvisor.timeline.timeline_parts import HostMemory
 from tfadvisor.trace.columns import LAST_EVENT, HostTrace, StatColumn
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
 
 def value_at(
     where: Int64Array,
-    value: npt.NDArray[Any],
+    value: AnyArray,
     positions: Int64Array,
     without: int,
-) -> npt.NDArray[Any]:
+) -> AnyArray:
     """The value at each position; of several at one position the last. without: what
     stands for none.
 
@@ -50,7 +54,7 @@ def value_at(
         where = where[last]
         value = value[last]
     place = places(where, positions)
-    found: npt.NDArray[Any] = value[place]
+    found: AnyArray = value[place]
     found[place < 0] = without
     return found
 
@@ -59,7 +63,7 @@ def texts_of(
     column: StatColumn,
     events: Int64Array,
     offset: int,
-) -> npt.NDArray[np.int32]:
+) -> Int32Array:
     """Index of each event's text, counted from the offset; -1 without one."""
     column_event, code = column.codes()
     if not len(column_event) or not len(events):
@@ -72,7 +76,7 @@ def first_texts_of(
     columns: Sequence[StatColumn],
     events: Int64Array,
     offset: int,
-) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+) -> tuple[Int32Array, tuple[str, ...]]:
     """(index of each event's text by the first column that has one, counted from the
     offset, -1 without; all texts).
     """
@@ -95,7 +99,7 @@ def numbers_of(column: StatColumn, events: Int64Array) -> tuple[Int64Array, Bool
 def numbers_as_stored(
     column: StatColumn,
     events: Int64Array,
-) -> tuple[Int64Array | npt.NDArray[np.int32], BoolArray]:
+) -> tuple[Int64Array | Int32Array, BoolArray]:
     """The same, in four bytes where they suffice."""
     column_event, value = column.integers_between(0, LAST_EVENT)
     if not len(column_event) or not len(events):
@@ -119,8 +123,8 @@ def numbers_as_stored(
 def copies_by_details(
     trace: HostTrace,
     events: Int64Array,
-    kind: npt.NDArray[np.int8],
-    launch_row: npt.NDArray[np.int32],
+    kind: Int8Array,
+    launch_row: Int32Array,
 ) -> Copies:
     """What has copy details is a copy, whatever its collector calls it.
 
@@ -153,7 +157,7 @@ def copies_by_details(
     return Copies(kind, size, memory)
 
 
-def no_details(kind: npt.NDArray[np.int8]) -> Copies:
+def no_details(kind: Int8Array) -> Copies:
     """Of a device whose trace says nothing of its copies but their class."""
     return Copies(
         kind,

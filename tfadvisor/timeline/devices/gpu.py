@@ -20,7 +20,6 @@ from tfadvisor.timeline.devices.protocol import (
     peaks_of_model,
     stated_peaks,
 )
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass, is_derived
 from tfadvisor.timeline.names.device_events import device_class, gpu_model, is_for_games
@@ -30,8 +29,7 @@ from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+    from tfadvisor.arrays import BoolArray, Int8Array, Int32Array, Int64Array
 
 _DOUBLE_RATE = (9, 4)
 """AMD's first architecture whose plane counts one transfer a clock of memory that makes
@@ -59,7 +57,7 @@ class Gpu(DeviceOfPlanes):
         self,
         trace: HostTrace,
         events: Int64Array,
-        row: npt.NDArray[np.int32],
+        row: Int32Array,
     ) -> tuple[Int64Array, BoolArray]:
         """By each event's own stat."""
         return numbers_of(trace.stat(stats.PROGRAM_ID), events)
@@ -68,8 +66,8 @@ class Gpu(DeviceOfPlanes):
         self,
         trace: HostTrace,
         events: Int64Array,
-        kind: npt.NDArray[np.int8],
-        launch_row: npt.NDArray[np.int32],
+        kind: Int8Array,
+        launch_row: Int32Array,
     ) -> Copies:
         """By `memcpy_details` and the launching call."""
         return copies_by_details(trace, events, kind, launch_row)

@@ -4,12 +4,14 @@ hide single launches.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 import numpy as np
 
 from tfadvisor.arrays import (
+    NO_VALUES,
+    BoolArray,
+    Int32Array,
+    Int64Array,
     blocks,
     constant,
     distinct,
@@ -21,13 +23,7 @@ from tfadvisor.arrays import (
 )
 from tfadvisor.timeline.devices.event_stats import numbers_as_stored
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import (
-    EMPTY,
-    BoolArray,
-    Int64Array,
-    Intervals,
-    union,
-)
+from tfadvisor.timeline.intervals import EMPTY, Intervals, union
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.drivers import launches_graph
@@ -36,9 +32,6 @@ from tfadvisor.timeline.sketches import Distribution, distribution
 from tfadvisor.timeline.sweeps import places
 from tfadvisor.timeline.timeline_parts import Callers, DeviceOps
 from tfadvisor.trace.columns import HostTrace
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 
 class Launches(msgspec.Struct, frozen=True):
@@ -73,7 +66,7 @@ def launches_of(
     aligned = chosen & (ops.op >= ops.aligned)
     if not linked.any():
         return Launches(
-            latency=distribution(np.empty(0, np.int64), most),
+            latency=distribution(NO_VALUES, most),
             kernels=int(chosen.sum()),
             aligned_ps=int((ops.end - ops.start)[aligned].sum()),
         )
@@ -212,7 +205,7 @@ class LaunchLinks:
         self._threads = threads
         self._ops = threads.everywhere(HostClass.OP)
 
-    def framework_ops(self, launch: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    def framework_ops(self, launch: Int32Array) -> Int32Array:
         """Row of the name of the framework's op on the host inside which each call
         lies, -1 without one. launch: as of `of`.
         """
@@ -221,7 +214,7 @@ class LaunchLinks:
             return constant(-1, len(launch))
         return np.where(op >= 0, self._threads.row[op], -1).astype(np.int32)
 
-    def to_peers(self, launch: npt.NDArray[np.int32]) -> BoolArray:
+    def to_peers(self, launch: Int32Array) -> BoolArray:
         """Which calls hand a buffer to another device."""
         helper = self._around(launch, self._threads.named(copies_to_peer))
         if helper is None:
@@ -230,7 +223,7 @@ class LaunchLinks:
 
     def _around(
         self,
-        launch: npt.NDArray[np.int32],
+        launch: Int32Array,
         events: Int64Array,
     ) -> Int64Array | None:
         """The last of these events to begin before each call, where the call lies in
@@ -248,7 +241,7 @@ class LaunchLinks:
         inside &= threads.thread_of(candidate) == threads.thread_of(call)
         return np.where(inside, candidate, -1)
 
-    def of(self, events: Int64Array, device: int) -> npt.NDArray[np.int32]:
+    def of(self, events: Int64Array, device: int) -> Int32Array:
         """Index into the callers of the call that launched each event, -1 where none is
         found.
         """

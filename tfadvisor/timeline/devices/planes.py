@@ -5,22 +5,28 @@ host calls that launched them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import constant, distinct, falses, is_in, order_of, true_at, used
+from tfadvisor.arrays import (
+    NO_VALUES,
+    BoolArray,
+    Int8Array,
+    Int32Array,
+    Int64Array,
+    constant,
+    distinct,
+    falses,
+    is_in,
+    order_of,
+    true_at,
+    used,
+)
 from tfadvisor.tallies import listed
 from tfadvisor.timeline.devices.event_stats import first_texts_of, numbers_of, texts_of
 from tfadvisor.timeline.devices.launches import LaunchLinks, held_back
 from tfadvisor.timeline.devices.protocol import DeviceOfPlanes, Properties, RecordedHost
-from tfadvisor.timeline.intervals import (
-    BoolArray,
-    Int64Array,
-    Intervals,
-    union,
-    union_of,
-)
+from tfadvisor.timeline.intervals import Intervals, union, union_of
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.timeline.names.collective_events import op_collective
@@ -29,9 +35,6 @@ from tfadvisor.timeline.names.program_calls import program_name, program_number
 from tfadvisor.timeline.timeline_parts import COLUMNS, Device, DeviceOps
 from tfadvisor.trace.columns import NUM_OCCURRENCES, HostTrace, Plane, StatColumn
 from tfadvisor.vocabulary import DeviceKind
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 _POSITIVE = (1 << 63) - 1
 
@@ -116,7 +119,7 @@ def _ops(
     events: Int64Array,
     stream: Int64Array,
     start: Int64Array,
-    launch: npt.NDArray[np.int32],
+    launch: Int32Array,
     links: LaunchLinks,
 ) -> DeviceOps:
     """One row an event. launch: index into the callers of the call that launched each,
@@ -192,7 +195,7 @@ def _programs_around(
     trace: HostTrace,
     planes: list[int],
     start: Int64Array,
-) -> tuple[npt.NDArray[np.int64], list[str]]:
+) -> tuple[Int64Array, list[str]]:
     """(index of the program that runs at each instant, -1 without one; the programs'
     names), by the device's line of programs.
     """
@@ -232,7 +235,7 @@ def _single_ops(
     ops: StatColumn,
     events: Int64Array,
     offset: int,
-) -> npt.NDArray[np.int32]:
+) -> Int32Array:
     """Index of each event's op, counted from the offset; -1 without one, and for one
     that stands for all kernels of a graph: what is known of these is their own names.
     """
@@ -248,10 +251,10 @@ def _single_ops(
 
 
 def _between_devices(
-    kind: npt.NDArray[np.int8],
-    launch: npt.NDArray[np.int32],
+    kind: Int8Array,
+    launch: Int32Array,
     links: LaunchLinks,
-) -> npt.NDArray[np.int8]:
+) -> Int8Array:
     """The classes, with copies that the runtime hands to another device as such: AMD's
     tracer calls them DeviceToDevice.
     """
@@ -264,10 +267,10 @@ def _between_devices(
 
 
 def _exchanged(
-    kind: npt.NDArray[np.int8],
+    kind: Int8Array,
     ops: StatColumn,
     events: Int64Array,
-) -> npt.NDArray[np.int8]:
+) -> Int8Array:
     """The classes, with copies to a peer that a collective op asked for as collectives:
     copy engines run them.
     """
@@ -312,7 +315,7 @@ def _events_in_order(
         for dtype in (np.int16, np.int32, np.int64)
         if (lines.id.astype(dtype) == lines.id).all()
     )
-    events = [np.empty(0, np.int64)]
+    events = [NO_VALUES]
     stream = [np.empty(0, kind)]
     for line in true_at(is_in(lines.plane, planes)).tolist():
         line_id = int(lines.id[line])
@@ -394,8 +397,8 @@ def spans_of(
 def _row_classes(
     questions: DeviceOfPlanes,
     trace: HostTrace,
-    row: npt.NDArray[np.int32],
-) -> npt.NDArray[np.int8]:
+    row: Int32Array,
+) -> Int8Array:
     """By name row; each distinct name is looked at once."""
     table = np.zeros(len(trace.names), np.int8)
     for code in used(row, len(trace.names)):
@@ -406,7 +409,7 @@ def _row_classes(
 def _covers_its_body(
     questions: DeviceOfPlanes,
     trace: HostTrace,
-    row: npt.NDArray[np.int32],
+    row: Int32Array,
     ops: DeviceOps,
 ) -> BoolArray:
     """Which events are loops, branches or calls around the ops that follow them on

@@ -14,7 +14,6 @@ import msgspec
 
 from tfadvisor.program import Modules
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass, device_number
 from tfadvisor.timeline.names.models import known_model
@@ -23,8 +22,7 @@ from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+    from tfadvisor.arrays import BoolArray, Int8Array, Int32Array, Int64Array
 
 Properties: TypeAlias = Mapping[str, float | int | str]
 """A device plane's own stats, those that are a number or a text."""
@@ -131,7 +129,7 @@ class DeviceOfPlanes(DevicePlatform):
         self,
         trace: HostTrace,
         events: Int64Array,
-        row: npt.NDArray[np.int32],
+        row: Int32Array,
     ) -> tuple[Int64Array, BoolArray]:
         """(id of the program that each event belongs to, whether it has one). row: of
         each event's name.
@@ -146,8 +144,8 @@ class DeviceOfPlanes(DevicePlatform):
         self,
         trace: HostTrace,
         events: Int64Array,
-        kind: npt.NDArray[np.int8],
-        launch_row: npt.NDArray[np.int32],
+        kind: Int8Array,
+        launch_row: Int32Array,
     ) -> Copies:
         """What the trace says of copies. kind: a DeviceClass by name alone. launch_row:
         of the launching call's name, -1 where none is known."""
@@ -161,13 +159,13 @@ class DeviceOfPlanes(DevicePlatform):
 class Copies(msgspec.Struct, frozen=True):
     """What is known of each event as a copy, shape (events,)."""
 
-    kind: npt.NDArray[np.int8]
+    kind: Int8Array
     """A DeviceClass: that of the event's name, or of a copy without a direction what
     the launching call says.
     """
     bytes: Int64Array
     """-1 where the trace does not say, and for all that is no copy."""
-    memory: npt.NDArray[np.int8]
+    memory: Int8Array
     """A HostMemory."""
 
 

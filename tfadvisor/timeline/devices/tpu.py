@@ -11,12 +11,22 @@ deviate by 91 ms.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, falses, is_in, order_of, true_at, zeros
+from tfadvisor.arrays import (
+    BoolArray,
+    Int8Array,
+    Int32Array,
+    Int64Array,
+    distinct,
+    falses,
+    is_in,
+    order_of,
+    true_at,
+    zeros,
+)
 from tfadvisor.timeline.devices.event_stats import no_details
 from tfadvisor.timeline.devices.planes import devices_of_planes, spans_of
 from tfadvisor.timeline.devices.protocol import (
@@ -29,7 +39,7 @@ from tfadvisor.timeline.devices.protocol import (
     peaks_of_model,
     stated_peaks,
 )
-from tfadvisor.timeline.intervals import BoolArray, Int64Array, union_of
+from tfadvisor.timeline.intervals import union_of
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import (
     COPIES,
@@ -54,9 +64,6 @@ from tfadvisor.timeline.names.program_calls import signed
 from tfadvisor.timeline.timeline_parts import Device, Stated
 from tfadvisor.trace.columns import Events, HostTrace
 from tfadvisor.vocabulary import DeviceKind
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 
 class Tpu(DeviceOfPlanes):
@@ -122,7 +129,7 @@ class Tpu(DeviceOfPlanes):
         self,
         trace: HostTrace,
         events: Int64Array,
-        row: npt.NDArray[np.int32],
+        row: Int32Array,
     ) -> tuple[Int64Array, BoolArray]:
         """The id hangs on the event's name."""
         by_row = zeros(trace.names)
@@ -161,8 +168,8 @@ class Tpu(DeviceOfPlanes):
         self,
         trace: HostTrace,
         events: Int64Array,
-        kind: npt.NDArray[np.int8],
-        launch_row: npt.NDArray[np.int32],
+        kind: Int8Array,
+        launch_row: Int32Array,
     ) -> Copies:
         """The instruction's memory spaces give the direction, its result's shape the
         bytes.

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in, order_of, zeros
+from tfadvisor.arrays import Int64Array, distinct, is_in, order_of, zeros
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.allocations import (
     is_of_filters,

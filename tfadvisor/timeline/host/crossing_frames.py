@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfadvisor.arrays import true_at
-from tfadvisor.timeline.intervals import BoolArray, Int64Array, parents
+from tfadvisor.arrays import BoolArray, Int64Array, true_at
+from tfadvisor.timeline.intervals import parents
 
 _LONG_PS = 1_000_000_000
 """Shorter frames (1 ms) take no time worth telling from the caller's."""

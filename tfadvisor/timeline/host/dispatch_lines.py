@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import descending
+from tfadvisor.arrays import Int64Array, descending
 from tfadvisor.timeline.host.dispatches import dispatches
 from tfadvisor.timeline.host.thread_layout import Thread
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import Int64Array, parents
+from tfadvisor.timeline.intervals import parents
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import frame_place, is_users_frame
 from tfadvisor.timeline.names.host_activities import plain

@@ -6,12 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from tfadvisor.arrays import (
+    NO_VALUES,
+    BoolArray,
+    Int32Array,
+    Int64Array,
     blocks,
     distinct,
     falses,
@@ -26,15 +30,7 @@ from tfadvisor.arrays import (
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.host.thread_layout import Thread
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import (
-    EMPTY,
-    BoolArray,
-    Int64Array,
-    Intervals,
-    parents,
-    union,
-    union_of,
-)
+from tfadvisor.timeline.intervals import EMPTY, Intervals, parents, union, union_of
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import traces_jax
@@ -57,9 +53,6 @@ from tfadvisor.timeline.names.program_calls import (
 from tfadvisor.timeline.timeline_parts import Device, Steps, modules_of_few_ops
 from tfadvisor.timeline.windows import in_counted_steps
 from tfadvisor.trace.columns import HostTrace
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 _COMPILES = 0.2
 """Of a trace's time in other events of the compiler: with this share it is one,
@@ -109,8 +102,7 @@ def outermost_of_threads(threads: Threads, calls: Int64Array) -> Int64Array:
 
 def calls_of_module(threads: Threads, module: str) -> Int64Array:
     """Those of one module."""
-    none = np.empty(0, np.int64)
-    return calls_of_modules(threads).get(without_marks(module), none)
+    return calls_of_modules(threads).get(without_marks(module), NO_VALUES)
 
 
 def dispatches(threads: Threads, thread: Thread) -> Int64Array:
@@ -142,7 +134,7 @@ def calls_that_execute(threads: Threads) -> Int64Array:
 
     In order of time.
     """
-    found = [np.empty(0, np.int64)]
+    found = [NO_VALUES]
     helpers = threads.named(runs_program)
     jitted = threads.named(is_jitted)
     for thread in distinct(threads.thread_of(helpers)).tolist():
@@ -297,12 +289,11 @@ def calls_of_one_op(
     """Positions of the driving thread's calls of JAX programs of one or two ops, as
     each operation on arrays outside of a compiled function is.
     """
-    none = np.empty(0, np.int64)
     if steps.thread < 0:
-        return none
+        return NO_VALUES
     calls = dispatches(threads, threads.threads[steps.thread])
     if not threads.bear(calls, is_jitted).any():
-        return none
+        return NO_VALUES
     small = _modules_of_one_op(devices)
 
     def runs_one_op(name: str) -> bool:
@@ -401,7 +392,7 @@ def eager_pauses(
 
 
 def _strays(
-    row: npt.NDArray[np.int32],
+    row: Int32Array,
     step: Int64Array,
     pause: Int64Array,
     inside: BoolArray,
@@ -519,7 +510,7 @@ def calls_that_wait(threads: Threads) -> Int64Array:
 
 
 def _joined(parts: list[Int64Array]) -> Int64Array:
-    return np.sort(np.concatenate([np.empty(0, np.int64), *parts]))
+    return np.sort(np.concatenate([NO_VALUES, *parts]))
 
 
 # Which framework ops run on the host: although the run has an accelerator, and in the

@@ -5,11 +5,10 @@ that it may wait for.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import is_in, true_at
+from tfadvisor.arrays import BoolArray, Int8Array, Int64Array, is_in, true_at
 from tfadvisor.timeline.host.dispatches import (
     called_functions,
     calls_that_wait,
@@ -24,8 +23,6 @@ from tfadvisor.timeline.host.thread_layout import Thread
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
     EMPTY,
-    BoolArray,
-    Int64Array,
     Intervals,
     difference,
     innermost,
@@ -48,9 +45,6 @@ from tfadvisor.timeline.names.program_calls import serves_requests
 from tfadvisor.timeline.timeline_parts import HostActivity, Pending, Steps
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import TimeClass
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 _COMPILING_SHARE = 0.2
 """A dispatch that spends at least this share compiling is a cache miss; all of it is
@@ -191,7 +185,7 @@ def _states(
     thread: Thread,
     loading: Int64Array,
     serves: bool,
-) -> tuple[npt.NDArray[np.int8], Int64Array, Int64Array]:
+) -> tuple[Int8Array, Int64Array, Int64Array]:
     """(state, start, end) of a thread's known events, sorted for nesting. loading:
     positions of calls that load.
 
@@ -265,7 +259,7 @@ def _mark_function_calls(
     trace: HostTrace,
     threads: Threads,
     thread: Thread,
-    state: npt.NDArray[np.int8],
+    state: Int8Array,
 ) -> None:
     """A call of a tf.function is dispatch, or compilation when its `tf_function_call`
     says that it was traced.

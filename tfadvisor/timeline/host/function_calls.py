@@ -7,9 +7,9 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from tfadvisor.arrays import Int64Array
 from tfadvisor.timeline.host.dispatches import outermost
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.host_events import (
     called_function,

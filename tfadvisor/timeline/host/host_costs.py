@@ -11,7 +11,17 @@ from functools import cache
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import descending, distinct, is_in, of_most, true_at, zeros
+from tfadvisor.arrays import (
+    NO_VALUES,
+    BoolArray,
+    Int64Array,
+    descending,
+    distinct,
+    is_in,
+    of_most,
+    true_at,
+    zeros,
+)
 from tfadvisor.timeline.host.dispatches import (
     dispatches,
     one_by_one,
@@ -23,8 +33,6 @@ from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.host.xla_runs import turns_of_loops, updates_of_graphs
 from tfadvisor.timeline.intervals import (
     EMPTY,
-    BoolArray,
-    Int64Array,
     Intervals,
     difference,
     intersection,
@@ -120,10 +128,7 @@ def host_calls(
     pythons = threads.wanted_rows(runs_python)
     python = threads.names[int(pythons.argmax())] if pythons.any() else ""
     driver = threads.threads[steps.thread] if steps.thread >= 0 else None
-    if driver is not None:
-        dispatched = dispatches(threads, driver)
-    else:
-        dispatched = np.empty(0, np.int64)
+    dispatched = NO_VALUES if driver is None else dispatches(threads, driver)
     scales = _in_counted_steps(threads, steps, scales_loss)
     counted = dispatched[in_counted_steps(threads.start[dispatched], steps)]
     return HostCalls(

@@ -10,13 +10,23 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, falses, is_in, order_of, true_at, used, zeros
+from tfadvisor.arrays import (
+    NO_VALUES,
+    BoolArray,
+    Int32Array,
+    Int64Array,
+    distinct,
+    falses,
+    is_in,
+    order_of,
+    true_at,
+    used,
+    zeros,
+)
 from tfadvisor.timeline.host.dispatches import dispatches, outermost
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
     EMPTY,
-    BoolArray,
-    Int64Array,
     Intervals,
     intersection,
     parents,
@@ -40,7 +50,7 @@ from tfadvisor.timeline.names.tf_data import (
 )
 from tfadvisor.timeline.sweeps import places
 from tfadvisor.timeline.timeline_parts import Steps, StepSource
-from tfadvisor.trace.columns import HostTrace, Int32Array, Value
+from tfadvisor.trace.columns import HostTrace, Value
 
 _MANY = 16
 
@@ -335,7 +345,7 @@ class _Functions:
         if len(first):
             self._last_end = np.maximum.reduceat(ends, first)
         else:
-            self._last_end = np.empty(0, np.int64)
+            self._last_end = NO_VALUES
         self._python_ids = self._ids_with_python(work_position, work_id)
 
     def _ids_with_python(self, work: Int64Array, work_id: Int64Array) -> Int64Array:
@@ -344,7 +354,7 @@ class _Functions:
         ops = threads.named(is_python_op)
         ops = ops[threads.kind[ops] == HostClass.OP.value]
         if not len(ops) or not len(work):
-            return np.empty(0, np.int64)
+            return NO_VALUES
         order = order_of(work)  # position order is time order within a thread
         place = np.searchsorted(work[order], ops, side="right") - 1
         owner = order[np.maximum(place, 0)]

@@ -9,18 +9,21 @@ from collections.abc import Callable
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in, median, ranks, true_at, trues
+from tfadvisor.arrays import (
+    NO_VALUES,
+    BoolArray,
+    Int64Array,
+    distinct,
+    is_in,
+    median,
+    ranks,
+    true_at,
+    trues,
+)
 from tfadvisor.timeline.host.dispatches import dispatches
 from tfadvisor.timeline.host.thread_layout import Thread
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import (
-    BoolArray,
-    Int64Array,
-    Intervals,
-    intersection,
-    parents,
-    union,
-)
+from tfadvisor.timeline.intervals import Intervals, intersection, parents, union
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.doings import brings_data, moves_on_devices, puts_arrays
 from tfadvisor.timeline.names.frames import (
@@ -291,7 +294,7 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
     makes the batch, that wait is among them.
     """
     if steps.thread < 0 or not len(steps):
-        return np.empty(0, np.int64)
+        return NO_VALUES
     longest = int(
         (steps.ends - steps.starts).max()
     )  # found without markers, a step begins with its dispatch
@@ -302,13 +305,13 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
         before=longest,
     )
     if not len(called):
-        return np.empty(0, np.int64)
+        return NO_VALUES
     thread = threads.threads[steps.thread]
     dispatched = dispatches(threads, thread)
     dispatched = dispatched[~threads.bear(dispatched, takes_over_value)]
     dispatched = dispatched[~threads.bear(dispatched, puts_arrays)]
     if not len(dispatched):
-        return np.empty(0, np.int64)
+        return NO_VALUES
     others = _waits_for_others(threads, frames)
     calls = frames[called]
     waits = threads.of(thread, HostClass.WAIT)
@@ -328,7 +331,7 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
         if loop.loads(threads.names[used], threads.start[mine], threads.end[mine]):
             found.append(mine)
     if not found:
-        return np.empty(0, np.int64)
+        return NO_VALUES
     loading = np.concatenate(found)
     inside = threads.when(loading).contains(threads.start[others])
     return distinct(np.concatenate([loading, others[inside]]))

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from tfadvisor.arrays import Int64Array
 from tfadvisor.timeline.host.dispatch_lines import Dispatched, lines_of
 from tfadvisor.timeline.host.dispatches import dispatches
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
-    Int64Array,
     Intervals,
     difference,
     intersection,

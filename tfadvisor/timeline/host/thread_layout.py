@@ -5,20 +5,24 @@ has a say in.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import order_of
+from tfadvisor.arrays import (
+    NO_VALUES,
+    AnyArray,
+    BoolArray,
+    Int32Array,
+    Int64Array,
+    order_of,
+)
 from tfadvisor.tallies import listed
-from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, union
+from tfadvisor.timeline.intervals import Intervals, union
 from tfadvisor.timeline.names.classes import is_host_plane
 from tfadvisor.timeline.names.tf_data import is_pipeline_thread
 from tfadvisor.trace.columns import LAST_EVENT, Events, HostTrace, Lines, StatColumn
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 _OTHERS = 1.25
 """Where a trace has so many times the events of its threads, theirs are worth a copy:
@@ -26,7 +30,7 @@ the others' memory can go.
 """
 _MANY = 1 << 20
 """From so many events their memory matters."""
-_Chosen: TypeAlias = "Int64Array | npt.NDArray[np.int32] | BoolArray | slice"
+_Chosen: TypeAlias = "Int64Array | Int32Array | BoolArray | slice"
 """Which events of the columns."""
 
 
@@ -62,9 +66,9 @@ class ThreadLayout(msgspec.Struct, frozen=True, kw_only=True):
     threads: tuple[Thread, ...]
     start: Int64Array
     end: Int64Array
-    row: npt.NDArray[np.int32]
+    row: Int32Array
     first_event: int
-    position_of: npt.NDArray[np.int32] | None
+    position_of: Int32Array | None
 
     def __len__(self) -> int:
         """Number of events."""
@@ -84,7 +88,7 @@ class ThreadLayout(msgspec.Struct, frozen=True, kw_only=True):
         inside = self.start if self.position_of is None else self.position_of
         return self.first_event + len(inside)
 
-    def positions(self, events: Int64Array | npt.NDArray[np.int32]) -> Int64Array:
+    def positions(self, events: Int64Array | Int32Array) -> Int64Array:
         """Positions of trace events in these columns, -1 for events that are not on a
         host thread.
         """
@@ -107,11 +111,11 @@ class ThreadLayout(msgspec.Struct, frozen=True, kw_only=True):
     def integers_as_stored(
         self,
         column: StatColumn,
-    ) -> tuple[Int64Array | npt.NDArray[np.int32], Int64Array | npt.NDArray[np.int32]]:
+    ) -> tuple[Int64Array | Int32Array, Int64Array | Int32Array]:
         """The same, each in four bytes where they suffice; not to be written to."""
         event, value = column.integers_between(self.first_event, self.until)
         if not len(event):
-            return np.empty(0, np.int64), np.empty(0, np.int64)
+            return NO_VALUES, NO_VALUES
         if self.position_of is None:
             if self.first_event:
                 event = event - event.dtype.type(self.first_event)
@@ -130,7 +134,7 @@ class ThreadLayout(msgspec.Struct, frozen=True, kw_only=True):
     def integers_elsewhere(
         self,
         column: StatColumn,
-    ) -> Int64Array | npt.NDArray[np.int32]:
+    ) -> Int64Array | Int32Array:
         """Values of an integer stat for the events that are on no host thread, in four
         bytes where they suffice.
         """
@@ -140,7 +144,7 @@ class ThreadLayout(msgspec.Struct, frozen=True, kw_only=True):
         if self.position_of is not None:
             event, value = column.integers_between(self.first_event, self.until)
             parts.append(value[self.position_of[event - self.first_event] < 0])
-        found: npt.NDArray[Any] = np.concatenate(parts)
+        found: AnyArray = np.concatenate(parts)
         return found
 
     def thread_of(self, positions: Int64Array) -> Int64Array:
@@ -159,7 +163,7 @@ class _Columns(NamedTuple):
 
     start: Int64Array
     end: Int64Array
-    row: npt.NDArray[np.int32]
+    row: Int32Array
 
 
 def thread_layout(trace: HostTrace) -> ThreadLayout:
@@ -218,7 +222,7 @@ def _events_on(lines: Lines, lines_of_threads: list[list[int]]) -> slice | Int64
     if ordered and alone and joined:
         return slice(int(lines.first[ordered[0]]), int(lines.first[ordered[-1] + 1]))
     parts = [np.arange(lines.first[line], lines.first[line + 1]) for line in ordered]
-    return np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64, copy=False)
+    return np.concatenate([NO_VALUES, *parts]).astype(np.int64, copy=False)
 
 
 def _columns_at(every: Events, events: slice | Int64Array) -> _Columns:
@@ -253,7 +257,7 @@ def _in_order(
 def _positions_of(
     events: slice | Int64Array,
     order: Int64Array | None,
-) -> tuple[int, npt.NDArray[np.int32] | None]:
+) -> tuple[int, Int32Array | None]:
     """first_event and position_of of a layout. order: in which the events are taken."""
     if isinstance(events, slice):
         if order is None:
@@ -306,7 +310,7 @@ def without_threads(trace: HostTrace, threads: ThreadLayout) -> HostTrace:
         (every.duration_ps, threads.end),
         (every.row, threads.row),
     )
-    columns: list[npt.NDArray[Any]] = []
+    columns: list[AnyArray] = []
     for whole, own in pairs:
         others = whole
         if not np.may_share_memory(whole, own):

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import blocks, falses, true_at, used
+from tfadvisor.arrays import (
+    NO_VALUES,
+    BoolArray,
+    Int8Array,
+    Int32Array,
+    Int64Array,
+    blocks,
+    falses,
+    true_at,
+    used,
+)
 from tfadvisor.timeline.host.crossing_frames import without_crossings
 from tfadvisor.timeline.host.thread_layout import Thread, ThreadLayout, thread_layout
-from tfadvisor.timeline.intervals import (
-    EMPTY,
-    BoolArray,
-    Int64Array,
-    Intervals,
-    union,
-)
+from tfadvisor.timeline.intervals import EMPTY, Intervals, union
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import is_frame, takes_sample
 from tfadvisor.timeline.names.host_events import host_classes
 from tfadvisor.trace.columns import NUM_OCCURRENCES, HostTrace
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 _FEW_NAMES = 4096
 _Answers = dict[Callable[[str], bool], BoolArray]
@@ -35,7 +35,7 @@ _Answers = dict[Callable[[str], bool], BoolArray]
 class Threads(ThreadLayout, frozen=True, kw_only=True):
     """Events of all host threads in their layout, each with its class."""
 
-    kind: npt.NDArray[np.int8]
+    kind: Int8Array
     """A HostClass of each event."""
     names: tuple[str, ...]
     """Of events, by row."""
@@ -84,13 +84,13 @@ class Threads(ThreadLayout, frozen=True, kw_only=True):
 
     def _of_classes(
         self,
-        kind: npt.NDArray[np.int8],
+        kind: Int8Array,
         kinds: tuple[HostClass, ...],
         among: BoolArray | None = None,
     ) -> Int64Array:
         there = [wanted.value for wanted in kinds if self.classes >> wanted & 1]
         if not there:
-            return np.empty(0, np.int64)
+            return NO_VALUES
         found = kind == there[0]
         for wanted in there[1:]:
             found |= kind == wanted
@@ -104,12 +104,12 @@ class Threads(ThreadLayout, frozen=True, kw_only=True):
         """
         rows = self.wanted_rows(wanted)
         if not (rows & self.borne).any():
-            return np.empty(0, np.int64)
+            return NO_VALUES
         return true_at(rows.take(self.row))
 
     def bear(
         self,
-        positions: Int64Array | npt.NDArray[np.int32] | slice,
+        positions: Int64Array | Int32Array | slice,
         wanted: Callable[[str], bool],
     ) -> BoolArray:
         """Which of the positions bear a wanted name. Of many names only those are
@@ -205,7 +205,7 @@ def _samplers_own(
     """Positions of what a sampler does in the program's threads: what a signal calls is
     no part of what it interrupts. takes_sample: by row.
     """
-    found = [np.empty(0, np.int64)]
+    found = [NO_VALUES]
     for thread in layout.threads if takes_sample.any() else ():
         part = thread.events
         start = layout.start[part]
@@ -216,7 +216,7 @@ def _samplers_own(
     return np.concatenate(found)
 
 
-def _classes_of(kinds: npt.NDArray[np.int8]) -> int:
+def _classes_of(kinds: Int8Array) -> int:
     """A bit for each class, those included that an event becomes later. NumPy 1 would
     shift by int8 into eight bits.
     """

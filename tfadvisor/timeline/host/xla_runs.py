@@ -7,9 +7,10 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from tfadvisor.arrays import Int64Array
 from tfadvisor.timeline.host.dispatches import outermost_of_threads
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import Int64Array, Intervals
+from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.timeline.names.drivers import (
     copies_to_host,
     is_loop,

@@ -26,7 +26,7 @@ from tfadvisor.timeline.names.frames import (
 from tfadvisor.timeline.names.op_path import without_numbers
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from tfadvisor.arrays import Int8Array
 
 _ACCELERATOR_THREAD = re.compile(r"tf_[A-Za-z]{0,40}_?Event_Manager")
 """Threads of TensorFlow that wait for a GPU's events: `tf_GPU_Event_Manager`, in some
@@ -247,7 +247,7 @@ _LAUNCH_PARTS = ("Executable::",)
 
 
 @lru_cache(maxsize=4)  # the hosts of a run mostly have the same names
-def host_classes(names: tuple[str, ...]) -> npt.NDArray[np.int8]:
+def host_classes(names: tuple[str, ...]) -> Int8Array:
     """The class of every name; not to be written to. Where tf.data's runtime tells when
     the loop waits for it, frames that ask it are Python on the way to its op.
     """

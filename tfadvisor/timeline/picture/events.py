@@ -5,21 +5,23 @@ time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import order_of, zeros
+from tfadvisor.arrays import (
+    BoolArray,
+    Int8Array,
+    Int32Array,
+    Int64Array,
+    order_of,
+    zeros,
+)
 from tfadvisor.timeline.host.allocators import allocators, numbers_at, texts_at
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.device_events import ALLOCATION
 from tfadvisor.trace.columns import HostTrace
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 _PIXELS = 4096
 """What begins within this part of the step is one point on a screen; where there may
@@ -34,11 +36,11 @@ class LaneRows(msgspec.Struct, frozen=True):
     call that launched it; -1 without one. launched: whether the lane is a device's.
     """
 
-    depth: npt.NDArray[np.int32]
+    depth: Int32Array
     start: Int64Array
     end: Int64Array
-    kind: npt.NDArray[np.int8]
-    name: npt.NDArray[np.int32]
+    kind: Int8Array
+    name: Int32Array
     names: tuple[str, ...]
     call: Int64Array
     launched: bool
@@ -54,12 +56,12 @@ class EventBlocks(msgspec.Struct, frozen=True):
     there is no such row.
     """
 
-    lane: npt.NDArray[np.int32]
-    depth: npt.NDArray[np.int32]
+    lane: Int32Array
+    depth: Int32Array
     start: Int64Array
     length: Int64Array
-    kind: npt.NDArray[np.int8]
-    name: npt.NDArray[np.int32]
+    kind: Int8Array
+    name: Int32Array
     events: Int64Array
     busy: Int64Array
     launch: Int64Array
@@ -122,7 +124,7 @@ def event_blocks(
 
 def _launching_rows(
     call: Int64Array,
-    launched: npt.NDArray[np.bool_],
+    launched: BoolArray,
 ) -> Int64Array:
     """Of each row that was launched the row of that call, -1 without one."""
     found = np.full(len(call), -1, np.int64)
@@ -137,10 +139,10 @@ def _launching_rows(
 
 
 def _shown_names(
-    lane: npt.NDArray[np.int32],
-    name: npt.NDArray[np.int32],
+    lane: Int32Array,
+    name: Int32Array,
     names: Sequence[tuple[str, ...]],
-) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+) -> tuple[Int32Array, tuple[str, ...]]:
     """(places of the names that are drawn, those names). names: by lane."""
     place: dict[str, int] = {}
     found = [
@@ -151,8 +153,8 @@ def _shown_names(
 
 
 def _blocks(
-    lane: npt.NDArray[np.int32],
-    depth: npt.NDArray[np.int32],
+    lane: Int32Array,
+    depth: Int32Array,
     start: Int64Array,
     end: Int64Array,
     most: int,
@@ -181,10 +183,10 @@ def _blocks(
 
 
 def _commonest(
-    kind: npt.NDArray[np.int8],
+    kind: Int8Array,
     length: Int64Array,
     first: Int64Array,
-) -> npt.NDArray[np.int8]:
+) -> Int8Array:
     """The kind that takes most time in each block."""
     block = zeros(kind)
     block[first[1:]] = 1

@@ -5,30 +5,27 @@ blocks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in
+from tfadvisor.arrays import (
+    BoolArray,
+    Int8Array,
+    Int32Array,
+    Int64Array,
+    distinct,
+    is_in,
+)
 from tfadvisor.errors import TraceError
 from tfadvisor.timeline.host.thread_layout import Thread
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import (
-    BoolArray,
-    Int64Array,
-    Intervals,
-    parents,
-    union,
-)
+from tfadvisor.timeline.intervals import Intervals, parents, union
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.picture.events import EventBlocks, LaneRows, event_blocks
 from tfadvisor.timeline.steps.class_masks import classes_of_time
 from tfadvisor.timeline.timeline_parts import Device, Steps
 from tfadvisor.vocabulary import DeviceKind, LaneRole, TimeClass, WhichStep
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 WAIT = len(TimeClass)
 """What a lane's event does beyond the classes of time: it blocks until something else
@@ -387,7 +384,7 @@ def _device_rows(
 
 
 def _inherit(
-    kind: npt.NDArray[np.int8],
+    kind: Int8Array,
     telling: BoolArray,
     start: Int64Array,
     end: Int64Array,
@@ -405,8 +402,8 @@ def _inherit(
 def _nested(
     start: Int64Array,
     end: Int64Array,
-    kind: npt.NDArray[np.int8],
-    name: npt.NDArray[np.int32],
+    kind: Int8Array,
+    name: Int32Array,
     names: tuple[str, ...],
     step: tuple[int, int],
     call: Int64Array,

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import median, occurrence, ranks
+from tfadvisor.arrays import Int64Array, median, occurrence, ranks
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
-from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.summary.host_summary import HostSummary
 from tfadvisor.timeline.timeline_parts import StepSource
 

@@ -5,12 +5,15 @@ exchange itself took.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from tfadvisor.arrays import (
+    NO_VALUES,
+    BoolArray,
+    Int64Array,
     distinct,
     median,
     occurrence,
@@ -20,13 +23,9 @@ from tfadvisor.arrays import (
     trues,
 )
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
-from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names.collective_events import CollectiveKind
 from tfadvisor.timeline.run.clocks import Clocks, align
 from tfadvisor.timeline.summary.host_summary import HostSummary
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 _MOST_ALIKE = 1 << 32
 _FEWEST = 0.5
@@ -154,7 +153,7 @@ def _hosts_of(members: Sequence[_Member]) -> set[int]:
 
 def _meetings(
     members: Sequence[_Member],
-    pairs: npt.NDArray[np.int64],
+    pairs: Int64Array,
     clocks: Clocks,
     strangers: tuple[int, ...],
 ) -> Meetings:
@@ -183,7 +182,7 @@ def _meetings(
     )
 
 
-def in_quorum(calls: Sequence[CollectiveCalls]) -> npt.NDArray[np.bool_]:
+def in_quorum(calls: Sequence[CollectiveCalls]) -> BoolArray:
     """Which members took part in half or more of the collectives that more than half of
     all were seen in, by key and name.
 
@@ -219,7 +218,7 @@ def _common_labels(calls: Sequence[CollectiveCalls]) -> tuple[Int64Array, int]:
 def _column(
     members: Sequence[_Member],
     name: str,
-    pairs: npt.NDArray[np.int64],
+    pairs: Int64Array,
 ) -> Int64Array:
     """A column of each member's calls, shape (meetings, members)."""
     columns = []
@@ -229,7 +228,7 @@ def _column(
     return np.stack(columns, axis=1)
 
 
-def _paired(members: Sequence[_Member]) -> npt.NDArray[np.int64]:
+def _paired(members: Sequence[_Member]) -> Int64Array:
     """Index of each member's call, shape (meetings, members)."""
     rows = [np.empty((0, len(members)), np.int64)]
     for text in members[0].calls.labels:
@@ -264,7 +263,7 @@ def _have_keys(members: Sequence[_Member], chosen: Sequence[Int64Array]) -> bool
 def _of_one_key(
     members: Sequence[_Member],
     chosen: Sequence[Int64Array],
-) -> npt.NDArray[np.int64]:
+) -> Int64Array:
     """Calls of the same run of the program, the k-th of one device with the k-th of
     another.
     """
@@ -282,7 +281,7 @@ def _of_one_key(
 def _at_work_together(
     members: Sequence[_Member],
     chosen: Sequence[Int64Array],
-) -> npt.NDArray[np.int64]:
+) -> Int64Array:
     """The member with the fewest calls leads; another's call belongs to a meeting when
     the two overlap.
     """
@@ -303,7 +302,7 @@ def _at_work_together(
     return together[_unshared(together)]
 
 
-def _unshared(together: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+def _unshared(together: Int64Array) -> BoolArray:
     """No call belongs to two meetings: the later one is left out."""
     keep = trues(together)
     if len(together) > 1:
@@ -314,7 +313,7 @@ def _unshared(together: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
 
 def _none(why: str, clocks: Clocks) -> Meetings:
     nothing = np.empty((0, 0), np.int64)
-    flat = np.empty(0, np.int64)
+    flat = NO_VALUES
     return Meetings(
         host=flat,
         device=flat,

@@ -5,18 +5,14 @@ TimeClass's).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import blocks, zeros
+from tfadvisor.arrays import BoolArray, Int64Array, blocks, zeros
 from tfadvisor.timeline.intervals import EMPTY, Intervals, difference, union, union_of
 from tfadvisor.timeline.timeline_parts import Device, Steps
 from tfadvisor.vocabulary import DeviceKind, TimeClass
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 _SHORT_PS = 100_000_000
 _FEW = 1 << 18
@@ -31,11 +27,11 @@ class ClassMasks(msgspec.Struct, frozen=True):
     never runs where there is none.
     """
 
-    breakdown: npt.NDArray[np.int64]
+    breakdown: Int64Array
     """ps, shape (devices, steps, TimeClass); the classes of a step add up to its
     period.
     """
-    short_launch_ps: npt.NDArray[np.int64]
+    short_launch_ps: Int64Array
     """Time of the class LAUNCH in pieces shorter than 100 µs, shape (devices, steps).
     """
     classes: tuple[Mapping[TimeClass, Intervals] | None, ...]
@@ -53,7 +49,7 @@ def break_down(
     there is.
     """
     every: Sequence[Device | None] = devices or [None]
-    rows: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = []
+    rows: list[tuple[Int64Array, Int64Array]] = []
     kept: list[Mapping[TimeClass, Intervals] | None] = []
     for index, device in enumerate(every):
         classes = classes_of_time(device, host)
@@ -68,7 +64,7 @@ def break_down(
     )
 
 
-def unknown_time(steps: Steps) -> npt.NDArray[np.int64]:
+def unknown_time(steps: Steps) -> Int64Array:
     """The same where the devices' work was not recorded: one row in which all time is
     idle, the class of what is not known.
     """
@@ -77,7 +73,7 @@ def unknown_time(steps: Steps) -> npt.NDArray[np.int64]:
     return out
 
 
-def taking_part(breakdown: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+def taking_part(breakdown: Int64Array) -> BoolArray:
     """(devices, steps): whether a device did anything in a step, or nobody did."""
     busy = (
         breakdown[
@@ -177,7 +173,7 @@ def _for_it(device: Device, host: Mapping[TimeClass, Intervals]) -> Intervals:
 def _lengths(
     classes: Mapping[TimeClass, Intervals],
     steps: Steps,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[Int64Array, Int64Array]:
     """(ps of each class, shape (steps, TimeClass), ps of LAUNCH in short pieces, shape
     (steps,)).
     """
@@ -193,7 +189,7 @@ def _lengths(
     return out, short
 
 
-def _in_short_pieces(launch: Intervals, steps: Steps) -> npt.NDArray[np.int64]:
+def _in_short_pieces(launch: Intervals, steps: Steps) -> Int64Array:
     """ps of each step."""
     total = zeros(steps)
     for part in blocks(len(launch)):

@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, is_in, median, true_at, trues, zeros
+from tfadvisor.arrays import (
+    BoolArray,
+    Int64Array,
+    distinct,
+    is_in,
+    median,
+    true_at,
+    trues,
+    zeros,
+)
 from tfadvisor.errors import UsageError
 from tfadvisor.timeline.host.dispatches import driving_thread, outermost
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.names.frames import frame_place
 from tfadvisor.timeline.names.host_events import called_function
@@ -47,9 +55,6 @@ from tfadvisor.trace.columns import HostTrace
 from tfadvisor.trace.samples import read_samples
 from tfadvisor.units import PS_PER_MS, number_of
 from tfadvisor.vocabulary import DeviceKind, TimeClass
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 _SMALL_GAP = 0.02
 _COMPILING_SHARE = 0.2
@@ -267,7 +272,7 @@ def placed_on_device(steps: Steps, devices: Sequence[Device]) -> Steps:
     )
 
 
-def _on_busiest_stream(device: Device) -> npt.NDArray[np.bool_]:
+def _on_busiest_stream(device: Device) -> BoolArray:
     """Which events run on the stream of a GPU that computes most; all where none
     computes, and on other devices, whose work has no order by streams.
     """
@@ -282,7 +287,7 @@ def _on_busiest_stream(device: Device) -> npt.NDArray[np.bool_]:
 
 
 def _launched(
-    device: Device, wanted: npt.NDArray[np.bool_]
+    device: Device, wanted: BoolArray
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """(launch, start, end) of those of a device's events that are wanted."""
     ops = device.ops
@@ -448,7 +453,7 @@ def chosen_steps(
     return replace(steps, kinds=tuple(kinds))
 
 
-def sorted_out(steps: Steps, breakdown: npt.NDArray[np.int64]) -> Steps:
+def sorted_out(steps: Steps, breakdown: Int64Array) -> Steps:
     """Sets compiling first steps and a slow first step apart. breakdown: ps, shape
     (devices, steps, TimeClass).
 

@@ -5,20 +5,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, order_of, true_at
+from tfadvisor.arrays import Int32Array, Int64Array, distinct, order_of, true_at
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import Int64Array, union
+from tfadvisor.timeline.intervals import union
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DEVICE_PLANES, STEPS_LINE, drawn_by_viewer
 from tfadvisor.trace.columns import HostTrace
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 
 class MarkedSteps(msgspec.Struct, frozen=True):
@@ -164,7 +160,7 @@ def _following(starts: Int64Array, ends: Int64Array) -> Int64Array:
 
 
 def grouped(
-    rows: npt.NDArray[np.int32],
+    rows: Int32Array,
     names: Sequence[str],
     bare: Callable[[str], str],
 ) -> tuple[list[str], Int64Array]:

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import (
+    Int64Array,
     descending,
     distinct,
     is_in,
@@ -20,7 +21,6 @@ from tfadvisor.arrays import (
 )
 from tfadvisor.timeline.host.dispatches import outermost
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.host_events import function_name, is_eager_function
 from tfadvisor.timeline.names.program_calls import is_jitted

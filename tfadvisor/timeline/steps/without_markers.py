@@ -10,6 +10,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from tfadvisor.arrays import (
+    BoolArray,
+    Int64Array,
     distinct,
     group_spans,
     is_in,
@@ -22,7 +24,6 @@ from tfadvisor.arrays import (
 from tfadvisor.timeline.devices.device_kinds import program_lines
 from tfadvisor.timeline.host.dispatches import calls_of_module, dispatches, outermost
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.names.entries import without_prediction

@@ -12,7 +12,18 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, falses, is_in, of_most, true_at, zeros
+from tfadvisor.arrays import (
+    BoolArray,
+    Int8Array,
+    Int32Array,
+    Int64Array,
+    distinct,
+    falses,
+    is_in,
+    of_most,
+    true_at,
+    zeros,
+)
 from tfadvisor.memory_limits import give_back
 from tfadvisor.program import Modules
 from tfadvisor.timeline.devices.collective_calls import (
@@ -21,7 +32,7 @@ from tfadvisor.timeline.devices.collective_calls import (
 )
 from tfadvisor.timeline.devices.gpu import capability
 from tfadvisor.timeline.devices.launches import Launches, launches_of
-from tfadvisor.timeline.intervals import BoolArray, Int64Array, union, union_of
+from tfadvisor.timeline.intervals import union, union_of
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.timeline.names.device_events import is_done_half, is_span
 from tfadvisor.timeline.names.kernel_launches import KernelLaunch, kernel_launch
@@ -63,16 +74,16 @@ class OpTable(msgspec.Struct, frozen=True):
     how many there are.
     """
 
-    name: npt.NDArray[np.int32]
-    op: npt.NDArray[np.int32]
-    module: npt.NDArray[np.int32]
-    program: npt.NDArray[np.int32]
-    path: npt.NDArray[np.int32]
-    kind: npt.NDArray[np.int8]
+    name: Int32Array
+    op: Int32Array
+    module: Int32Array
+    program: Int32Array
+    path: Int32Array
+    kind: Int8Array
     count: Int64Array
     total_ps: Int64Array
     small: Int64Array
-    details: npt.NDArray[np.int32]
+    details: Int32Array
     ways: Int64Array
     names: tuple[str, ...]
     program_ids: tuple[int, ...]
@@ -351,9 +362,9 @@ class _Alike(msgspec.Struct, frozen=True):
     apart, in the order of their first events.
     """
 
-    columns: tuple[npt.NDArray[np.int32], ...]
+    columns: tuple[Int32Array, ...]
     """name, op, module, program, kind, path of each group."""
-    details: npt.NDArray[np.int32]
+    details: Int32Array
     """How it was launched."""
     last: Int64Array
     """The last event."""
@@ -387,7 +398,7 @@ def _op_tables(ops: DeviceOps, counted: BoolArray) -> tuple[OpTable, OpTable]:
 def _table(
     ops: DeviceOps,
     groups: _Alike,
-    columns: tuple[npt.NDArray[np.int32], ...],
+    columns: tuple[Int32Array, ...],
 ) -> OpTable:
     """One row for all groups with the same columns, rows in the columns' order, the
     first one leading.
@@ -419,9 +430,7 @@ def _table(
     )
 
 
-def _changes(
-    columns: tuple[npt.NDArray[np.int32], ...], order: Int64Array
-) -> BoolArray:
+def _changes(columns: tuple[Int32Array, ...], order: Int64Array) -> BoolArray:
     """Where in this order another row begins."""
     differ = [column[order][1:] != column[order][:-1] for column in columns]
     return np.append(True, np.logical_or.reduce(differ))
@@ -429,8 +438,8 @@ def _changes(
 
 def _launches(
     groups: _Alike,
-    columns: tuple[npt.NDArray[np.int32], ...],
-) -> tuple[npt.NDArray[np.int32], Int64Array]:
+    columns: tuple[Int32Array, ...],
+) -> tuple[Int32Array, Int64Array]:
     """(details of the launch that takes most of a row's time, how many different ones
     it has), in the order of the rows. Of equal ones the one that came last.
     """

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import falses
+from tfadvisor.arrays import NO_VALUES, Int64Array, falses
 from tfadvisor.timeline.host.host_costs import HostCost
 from tfadvisor.timeline.host_timeline import HostBreakdown, HostTimeline
-from tfadvisor.timeline.intervals import Int64Array, Intervals, union_of
+from tfadvisor.timeline.intervals import Intervals, union_of
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.sketches import FEWEST_KEPT
 from tfadvisor.timeline.summary.device import DeviceSummary, sharing, summarize_device
@@ -28,8 +28,6 @@ from tfadvisor.timeline.summary.hot_ops import (
 from tfadvisor.timeline.timeline_parts import Device, Steps
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from tfadvisor.program import Module
     from tfadvisor.program.looked_up import LookedUpTable
     from tfadvisor.program.parameters import ManyNumbers
@@ -53,7 +51,7 @@ class DeviceTime(msgspec.Struct, frozen=True):
     """
     gaps: Int64Array
     """Time without device work around each boundary between two counted steps, ps."""
-    short_launch_ps: npt.NDArray[np.int64]
+    short_launch_ps: Int64Array
     """Time of the breakdown's class LAUNCH in pieces shorter than 100 µs, shape (active
     devices, steps).
 
@@ -271,7 +269,7 @@ def _gaps(busy: Intervals, boundary: Int64Array) -> Int64Array:
     device works across it.
     """
     if not len(busy) or not len(boundary):
-        return np.empty(0, np.int64)
+        return NO_VALUES
     following = np.searchsorted(
         busy.starts,
         boundary,

@@ -10,10 +10,9 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import descending, ranks
+from tfadvisor.arrays import NO_VALUES, Int64Array, descending, ranks
 from tfadvisor.errors import TraceError
 from tfadvisor.tallies import listed
-from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.device_events import opcode_and_effect, proven_product
 from tfadvisor.timeline.summary.device import OpTable
@@ -353,7 +352,7 @@ def _chosen(ops: DeviceOps, steps: Steps) -> Int64Array:
         np.arange(lo, hi)
         for lo, hi in zip(first[::every].tolist(), last[::every].tolist(), strict=True)
     ]
-    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+    return np.concatenate(parts) if parts else NO_VALUES
 
 
 def _same_op(ops: DeviceOps, chosen: Int64Array) -> Int64Array:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
+from tfadvisor.arrays import BoolArray, Int64Array
 from tfadvisor.timeline.devices import device_kinds
 from tfadvisor.timeline.devices.device_kinds import peaks_of
 from tfadvisor.timeline.devices.event_stats import no_details, numbers_of
@@ -26,7 +27,6 @@ from tfadvisor.timeline.devices.protocol import (
     Properties,
     RecordedHost,
 )
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names import drivers, stats
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.drivers import DriverCalls
