@@ -33,6 +33,11 @@ def zeros(like: Sized) -> Int64Array:
     return np.zeros(len(like), np.int64)
 
 
+def unknown(like: Sized) -> Int64Array:
+    """-1 for each row of another column."""
+    return np.full(len(like), -1, np.int64)
+
+
 def falses(like: Sized) -> BoolArray:
     """A mask over the rows of another column that holds none yet."""
     return np.zeros(len(like), np.bool_)
@@ -51,6 +56,13 @@ def order_of(keys: AnyArray) -> Int64Array:
 def descending(keys: AnyArray) -> Int64Array:
     """The rows by falling key, those of one key in their own order."""
     return np.argsort(-keys, kind="stable")
+
+
+def changes(values: AnyArray) -> BoolArray:
+    """Where a value is another than the one before it; the first always is. One row
+    for no values.
+    """
+    return np.append(True, values[1:] != values[:-1])
 
 
 def distinct(values: AnyArray) -> AnyArray:

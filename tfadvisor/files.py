@@ -4,20 +4,18 @@ ends.
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from tfadvisor import guardian
 from tfadvisor.errors import UsageError
 from tfadvisor.trace.remote_path import RemotePath
-
-if TYPE_CHECKING:
-    import io
 
 _unfinished: set[str] = set()
 """What is being written now, to be removed when the process is told to end."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +11,6 @@ from tfadvisor.causes.account import RunPlace, RunShare
 from tfadvisor.causes.loop_levels import file_name
 from tfadvisor.causes.sampled_stacks import NOBODY, Frame, Sampled, Stacks
 from tfadvisor.tallies import added_up
-
-if TYPE_CHECKING:
-    from tfadvisor.arrays import Int64Array
 
 _MOST_LINES = 8
 _NEARLY_ALL = 0.9
@@ -89,7 +85,7 @@ def own_function(
     us = np.bincount(calls[own], weights=sampled.us[own])
     lines = [(stacks.frames[key], time) for key, time in enumerate(us.tolist()) if time]
     time = added_up(((call.file, call.function), us) for call, us in lines)
-    most = max(time, key=lambda function: time[function], default=None)
+    most = max(time, key=time.__getitem__, default=None)
     if most is None or time[most] < _NEARLY_ALL * sampled.us.sum():
         return None
     of_it = [line for line in lines if (line[0].file, line[0].function) == most]

@@ -126,7 +126,7 @@ def _commonest_finding(runs: Sequence[Row]) -> str | None:
             hours[row.finding] = hours.get(row.finding, 0.0) + saved
     return max(
         sorted(hours),
-        key=lambda finding: hours[finding],
+        key=hours.__getitem__,
         default=None,
     )
 

@@ -328,7 +328,7 @@ def collective_dtype(question: Question) -> str:
     )
     if not time:
         raise MetricAbsent("neither names nor HLO say what type the collectives carry")
-    return max(time, key=lambda dtype: time[dtype])
+    return max(time, key=time.__getitem__)
 
 
 @fact
@@ -343,7 +343,7 @@ def exposed_collective_kind(question: Question) -> str:
     )
     if not any(exposed.values()):
         raise MetricAbsent("computation hides every collective")
-    return max(exposed, key=lambda kind: exposed[kind])
+    return max(exposed, key=exposed.__getitem__)
 
 
 _EXCHANGE = "exchange"

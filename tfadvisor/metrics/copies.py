@@ -323,7 +323,7 @@ def hideable_copies(question: Question) -> str:
     found = _hideable(question)
     if not any(found.values()):
         raise MetricAbsent("no device only copies")
-    return max(found, key=lambda way: found[way])
+    return max(found, key=found.__getitem__)
 
 
 @metric

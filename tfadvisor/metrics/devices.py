@@ -232,7 +232,7 @@ def _is_of_one_program(found: HotOps) -> bool:
     ops that Python dispatches one by one.
     """
     time = added_up((op.module, op.total_ps) for op in found.ops)
-    top = max(time, key=lambda module: time[module], default="")
+    top = max(time, key=time.__getitem__, default="")
     few = [op.total_ps for op in found.ops if op.module == top][: _SEVERAL - 1]
     several = sum(few) < _NEARLY_ALL * time.get(top, 0)
     return several and time[top] >= _MOST * found.compute_ps

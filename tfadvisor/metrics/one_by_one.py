@@ -158,7 +158,7 @@ def step_function(run: RunSummary) -> str | None:
         for device in host.devices
         for part in _time_of_functions(device.ops, small)
     )
-    most = max(time, key=lambda function: time[function], default="")
+    most = max(time, key=time.__getitem__, default="")
     if not most or time[most] < _MOST * sum(time.values()):
         return None
     return most

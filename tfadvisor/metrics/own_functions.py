@@ -4,9 +4,7 @@ one by one in the steps, and what is compiled again and again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tfadvisor.causes import PREDICTS
+from tfadvisor.causes import PREDICTS, HostWork, ProgramSource, Signature
 from tfadvisor.metrics.between_dispatches import (
     recompiled_cause,
     recompiled_function,
@@ -18,9 +16,6 @@ from tfadvisor.tallies import added_up
 from tfadvisor.timeline.attribution import largest_places
 from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.vocabulary import TimeClass
-
-if TYPE_CHECKING:
-    from tfadvisor.causes import HostWork, ProgramSource, Signature
 
 _MOSTLY = 0.5
 
@@ -134,7 +129,7 @@ def _compile_line(question: Question) -> tuple[str, int]:
         for part in host.evidence.spent
         if part.kind is TimeClass.COMPILE and part.file
     )
-    most = max(time, key=lambda place: time[place], default=None)
+    most = max(time, key=time.__getitem__, default=None)
     if most is None or time[most] < _MOSTLY * sum(time.values()):
         raise MetricAbsent("no line compiles most of what the steps compile")
     return most

@@ -74,7 +74,7 @@ def _mostly(cause: Cause | None) -> Done | None:
 def _place(parts: list[Spent]) -> str:
     """`rows_of (train.py:17)`; "" where no line is known."""
     time = added_up(((part.file, part.line, part.function), part.ps) for part in parts)
-    file, line, function = max(time, key=lambda place: time[place])
+    file, line, function = max(time, key=time.__getitem__)
     return f"{function} ({file}:{line})" if file and function else ""
 
 
@@ -102,7 +102,7 @@ def _largest(question: Question, kind: TimeClass) -> str:
     }
     if not time:
         raise MetricAbsent(f"no step spends time on {kind.label}")
-    return max(time, key=lambda name: time[name])
+    return max(time, key=time.__getitem__)
 
 
 def _register_class(kind: TimeClass) -> None:

@@ -217,8 +217,7 @@ def _sorted(time: Mapping[str, int], kinds_of: Callable[[str], KernelKind]) -> _
             kind: sum(time[name] for name in names[key]) for key, kind in kinds.items()
         },
         slowest={
-            kind: max(names[key], key=lambda name: time[name])
-            for key, kind in kinds.items()
+            kind: max(names[key], key=time.__getitem__) for key, kind in kinds.items()
         },
     )
 
@@ -442,7 +441,7 @@ def _register(slow: Slow) -> None:
         }
         if not found:
             raise MetricAbsent(f"no kernel is among {slow.about}")
-        return _with_place(question, max(found, key=lambda name: found[name]))
+        return _with_place(question, max(found, key=found.__getitem__))
 
     fraction.__name__ = slow.fraction
     fraction.__doc__ = f"Share of step time in {slow.about}."

@@ -102,7 +102,7 @@ def _result(instruction: Instruction) -> Shape:
 
 def _dtype(operands: list[Shape]) -> str:
     sizes = added_up((leaf.dtype, leaf.bytes) for leaf in operands)
-    return max(sizes, key=lambda dtype: sizes[dtype], default="")
+    return max(sizes, key=sizes.__getitem__, default="")
 
 
 def _wrappers(module: Module) -> Mapping[int, Instruction]:

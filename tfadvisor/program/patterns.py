@@ -166,7 +166,7 @@ def unrolled(parts: Sequence[Instruction]) -> tuple[str, int] | None:
         copies[key] = copies.get(key, 0) + len(same)
     if not copies:
         return None
-    most = max(copies, key=lambda key: copies[key])
+    most = max(copies, key=copies.__getitem__)
     return (most[2].rpartition("/")[2], most[3]) if copies[most] >= _LEAST else None
 
 

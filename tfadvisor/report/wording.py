@@ -603,7 +603,7 @@ def bar_note(report: Report) -> str:
             "The bar is the mean of all devices, and the one that the others wait "
             "for does not wait."
         )
-    late = min(share, key=lambda host: share[host])
+    late = min(share, key=share.__getitem__)
     others = (sum(share.values()) - share[late]) / (len(share) - 1)
     return (
         f"The bar is the mean of all hosts. Collectives take {percent(others)} of a "

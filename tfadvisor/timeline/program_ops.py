@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from tfadvisor.printable import cut
 from tfadvisor.program import (
+    Cost,
     Costs,
     Instruction,
     Module,
@@ -29,7 +29,7 @@ from tfadvisor.program.flow import (
 )
 from tfadvisor.program.in_words import in_words, scattered, target
 from tfadvisor.program.made_of import made_of
-from tfadvisor.program.matrix_products import multiplied_type, products
+from tfadvisor.program.matrix_products import DotSize, multiplied_type, products
 from tfadvisor.program.parameters import copied_argument
 from tfadvisor.program.patterns import unrolled
 from tfadvisor.program.selected import selected
@@ -37,10 +37,6 @@ from tfadvisor.timeline.names.device_events import (
     kernel_of_instruction,
     possible_instructions,
 )
-
-if TYPE_CHECKING:
-    from tfadvisor.program import Cost
-    from tfadvisor.program.matrix_products import DotSize
 
 _LONGEST_SHAPE = 80
 """Characters: of many results some are left out."""

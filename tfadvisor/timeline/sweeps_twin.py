@@ -6,15 +6,12 @@ Sets are sorted, disjoint, half-open intervals in int64 picoseconds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
 from tfadvisor.arrays import AnyArray, BoolArray, Int32Array, Int64Array, UInt8Array
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 Pair: TypeAlias = tuple[Int64Array, Int64Array]
 

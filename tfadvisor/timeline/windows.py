@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfadvisor.arrays import BoolArray, Int64Array, blocks, falses
+from tfadvisor.arrays import BoolArray, Int64Array, blocks, falses, unknown
 from tfadvisor.timeline.sweeps import reached
 from tfadvisor.timeline.timeline_parts import Steps
 
@@ -12,7 +12,7 @@ from tfadvisor.timeline.timeline_parts import Steps
 def step_of(times: Int64Array, steps: Steps) -> Int64Array:
     """Index of the step in which each time lies, -1 outside of all."""
     if not len(steps) or not len(times):
-        return np.full(len(times), -1, np.int64)
+        return unknown(times)
     step = reached(steps.starts, times) - 1
     return np.where((step >= 0) & (times < steps.ends[np.maximum(step, 0)]), step, -1)
 

@@ -6,18 +6,16 @@ from __future__ import annotations
 
 import errno
 import fnmatch
+import io
 import os
 import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path, PosixPath
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from typing import IO, Any, NoReturn
 
 from tfadvisor.errors import UsageError
 from tfadvisor.trace.stores import WEB, StoreEntry, entry_of, objects_below
-
-if TYPE_CHECKING:
-    import io
 
 _ADDRESS = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*)://(.*)", re.S)
 _COLLAPSED = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*):(?:/(.*))?", re.S)

@@ -7,23 +7,19 @@ unseen.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 import numpy as np
 from msgspec import Meta
 
+from tfadvisor.arrays import Int64Array
 from tfadvisor.files import read_small_text
 from tfadvisor.tallies import added_up
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tfadvisor.arrays import Int64Array
-
 
 SAMPLES_ENDING = ".samples.json"
 VERSION = 2

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import mmap
 import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
+from tfadvisor.arrays import Int64Array
 from tfadvisor.errors import TraceError
 from tfadvisor.files import NotAFile, open_regular
 from tfadvisor.memory_limits import free_memory
 from tfadvisor.trace.bounds import SIZED
 from tfadvisor.trace.remote_path import RemotePath
 from tfadvisor.trace.stores import Unreachable
-
-if TYPE_CHECKING:
-    import io
-
-    from tfadvisor.arrays import Int64Array
-
 
 Progress = Callable[[int, int], None]
 """Called with (bytes done, bytes in all) while a large file is read."""

@@ -285,7 +285,7 @@ def _beside(cause: Cause, metrics: Metrics, findings: Sequence[Finding]) -> str:
     losses = {**cause.losses, "launch": cause.losses["launch"] + cause.queued}
     large = [name for name in claimed if losses.get(name, 0.0) >= LARGE]
     if large:
-        worst = max(large, key=lambda name: losses[name])
+        worst = max(large, key=losses.__getitem__)
         return f"{percent(losses[worst])} is {VERDICTS[worst].lost}"
     top = cause.largest_loss
     if cause.losses[top] >= WORTH_NAMING and is_few(metrics):

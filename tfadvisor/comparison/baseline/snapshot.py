@@ -227,7 +227,7 @@ def _precision(report: Report) -> str:
         share = _value(report, f"{precision}_kernel_share")
         if share:
             shares[precision] = share
-    return max(shares, key=lambda precision: shares[precision], default="")
+    return max(shares, key=shares.__getitem__, default="")
 
 
 def _words(report: Report, metric: str) -> str:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import Int32Array, Int64Array, distinct, is_in, true_at, zeros
+from tfadvisor.arrays import (
+    Int32Array,
+    Int64Array,
+    distinct,
+    is_in,
+    true_at,
+    unknown,
+    zeros,
+)
 from tfadvisor.errors import TraceError
 from tfadvisor.program import Modules
 from tfadvisor.tallies import listed
@@ -225,7 +233,7 @@ def _sizes(
 
     kinds, dtypes: by label; what the HLO says takes the place of what the name says.
     """
-    size = np.full(len(label), -1, np.int64)
+    size = unknown(label)
     group = zeros(label)
     for index, name in enumerate(modules):
         known = collectives_by_name(programs, name)

@@ -27,6 +27,7 @@ from tfadvisor.arrays import (
     order_of,
     ranks,
     true_at,
+    unknown,
     zeros,
 )
 from tfadvisor.timeline.devices.event_stats import value_at
@@ -427,5 +428,5 @@ def _calls(
     calls = calls_that_execute(threads)[: len(position)]
     early = len(position) - len(calls)
     if not len(calls) or (threads.start[calls] > start[early:]).any():
-        return np.full(len(position), -1, np.int64)
+        return unknown(position)
     return np.concatenate([np.full(early, -1, np.int64), calls])

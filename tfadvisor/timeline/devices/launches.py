@@ -13,6 +13,7 @@ from tfadvisor.arrays import (
     Int32Array,
     Int64Array,
     blocks,
+    changes,
     constant,
     distinct,
     falses,
@@ -20,6 +21,7 @@ from tfadvisor.arrays import (
     order_of,
     true_at,
     trues,
+    unknown,
 )
 from tfadvisor.timeline.devices.event_stats import numbers_as_stored
 from tfadvisor.timeline.host.threads import Threads
@@ -134,11 +136,11 @@ def _is_first_of_launch(ops: DeviceOps, linked: BoolArray) -> BoolArray:
     out = falses(ops)
     call = ops.launch[linked]  # events are in order of start
     if (call[1:] >= call[:-1]).all():
-        out[linked] = np.append(True, call[1:] != call[:-1])[: len(call)]
+        out[linked] = changes(call)[: len(call)]
         return out
     order = order_of(call)
     call, first = call[order], np.empty(len(call), np.bool_)
-    first[order] = np.append(True, call[1:] != call[:-1])
+    first[order] = changes(call)
     out[linked] = first
     return out
 
@@ -162,7 +164,7 @@ def _on_free_stream(ops: DeviceOps, launched: Int64Array) -> BoolArray:
     out = trues(ops)
     order = order_of(ops.stream)
     stream = ops.stream[order]
-    begins = np.flatnonzero(np.append(True, stream[1:] != stream[:-1])[: len(ops)])
+    begins = np.flatnonzero(changes(stream)[: len(ops)])
     ends = np.append(begins[1:], len(ops))
     several = ends - begins > 1
     for lo, hi in zip(begins[several].tolist(), ends[several].tolist(), strict=True):
@@ -198,7 +200,7 @@ class LaunchLinks:
         self._repeat = bool((value[1:] == value[:-1]).any())
         self._device = constant(-1, len(value), np.int64)
         if self._repeat and len(device_at):
-            by_position = np.full(len(threads), -1, np.int64)
+            by_position = unknown(threads)
             by_position[device_at] = device
             self._device = by_position[position]
         self.callers = Callers(threads.start, threads.end, threads.row)

@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfadvisor.arrays import Int8Array
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.device_events import ALLOCATOR_EVENTS
 from tfadvisor.timeline.names.drivers import is_launch, waits_somewhere
@@ -24,9 +24,6 @@ from tfadvisor.timeline.names.frames import (
     marks_loading,
 )
 from tfadvisor.timeline.names.op_path import without_numbers
-
-if TYPE_CHECKING:
-    from tfadvisor.arrays import Int8Array
 
 _ACCELERATOR_THREAD = re.compile(r"tf_[A-Za-z]{0,40}_?Event_Manager")
 """Threads of TensorFlow that wait for a GPU's events: `tf_GPU_Event_Manager`, in some

@@ -14,7 +14,9 @@ from tfadvisor.arrays import (
     Int8Array,
     Int32Array,
     Int64Array,
+    changes,
     order_of,
+    unknown,
     zeros,
 )
 from tfadvisor.timeline.host.allocators import allocators, numbers_at, texts_at
@@ -127,7 +129,7 @@ def _launching_rows(
     launched: BoolArray,
 ) -> Int64Array:
     """Of each row that was launched the row of that call, -1 without one."""
-    found = np.full(len(call), -1, np.int64)
+    found = unknown(call)
     calls = np.flatnonzero(~launched & (call >= 0))
     calls = calls[order_of(call[calls])]
     if len(calls):
@@ -176,7 +178,7 @@ def _blocks(
     pixel = max(span // max(most, _PIXELS), 1)
     while True:
         place = start // pixel
-        opens = alone | np.append(True, place[1:] != place[:-1])
+        opens = alone | changes(place)
         if int(opens.sum()) <= most or pixel > span:
             return np.flatnonzero(opens)
         pixel *= 2

@@ -14,6 +14,7 @@ from tfadvisor.arrays import (
     NO_VALUES,
     BoolArray,
     Int64Array,
+    changes,
     distinct,
     median,
     occurrence,
@@ -70,7 +71,7 @@ class Meetings(msgspec.Struct, frozen=True):
         """When the last device of each host began, shape (meetings, hosts that take
         part): members go by host.
         """
-        firsts = np.flatnonzero(np.append(True, self.host[1:] != self.host[:-1]))
+        firsts = np.flatnonzero(changes(self.host))
         return np.maximum.reduceat(self.start, firsts, axis=1)
 
 

@@ -18,6 +18,7 @@ from tfadvisor.arrays import (
     median,
     true_at,
     trues,
+    unknown,
     zeros,
 )
 from tfadvisor.errors import UsageError
@@ -363,7 +364,7 @@ def _on_device(
     index = reached(steps.starts, call) - 1
     keep = (call >= 0) & (index >= 0) & (call < steps.ends[np.maximum(index, 0)])
     begins = np.full(len(steps), np.iinfo(np.int64).max)
-    finishes = np.full(len(steps), -1, np.int64)
+    finishes = unknown(steps)
     np.minimum.at(begins, index[keep], start[keep])
     np.maximum.at(finishes, index[keep], end[keep])
     busy = zeros(steps)

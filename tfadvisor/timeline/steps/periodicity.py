@@ -17,6 +17,7 @@ from tfadvisor.arrays import (
     median,
     order_of,
     true_at,
+    unknown,
     zeros,
 )
 from tfadvisor.timeline.host.dispatches import outermost
@@ -343,11 +344,9 @@ def _launching(
     everything = 0
     for device in devices:
         ops = device.ops
-        if device.kind is DeviceKind.CPU:
-            unknown = ops.start
-        else:
-            unknown = np.full(len(ops), -1, np.int64)
-        begun = np.where(ops.launch_start >= 0, ops.launch_start, unknown)
+        on_cpu = device.kind is DeviceKind.CPU
+        otherwise = ops.start if on_cpu else unknown(ops)
+        begun = np.where(ops.launch_start >= 0, ops.launch_start, otherwise)
         call = np.searchsorted(starts, begun, side="right") - 1
         inside = (call >= 0) & (begun < ends[np.maximum(call, 0)])
         np.maximum.at(finished, call[inside], ops.end[inside])

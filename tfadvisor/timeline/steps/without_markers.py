@@ -320,7 +320,7 @@ def _main_module(devices: Sequence[Device]) -> str | None:
             name = device.ops.names[module]
             share = int(length[device.ops.module[known] == module].sum())
             time_by_module[name] = time_by_module.get(name, 0) + share
-    top = max(time_by_module, key=lambda name: time_by_module[name], default=None)
+    top = max(time_by_module, key=time_by_module.__getitem__, default=None)
     if top is not None and time_by_module[top] >= _MOST_OF_TIME * sum(
         time_by_module.values()
     ):

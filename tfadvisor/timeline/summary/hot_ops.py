@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import NO_VALUES, Int64Array, descending, ranks
+from tfadvisor.arrays import NO_VALUES, Int64Array, changes, descending, ranks
 from tfadvisor.errors import TraceError
 from tfadvisor.tallies import listed
 from tfadvisor.timeline.names.classes import DeviceClass
@@ -382,6 +382,6 @@ def _calm(length: Int64Array, op: Int64Array) -> int:
         order = np.lexsort((length, op))
         op = op[order]
         length = length[order]
-    first = np.flatnonzero(np.append(True, op[1:] != op[:-1]))
+    first = np.flatnonzero(changes(op))
     count = np.diff(np.append(first, len(op)))
     return int((length[first + (count - 1) // _CALM] * count).sum())
