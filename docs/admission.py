@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tfadvisor.advice.judging.conditions import Compare
 from tfadvisor.advice.loading.rule import Rule
-from tfadvisor.advice.loading.rule_limits import bounds_of
+from tfadvisor.advice.loading.rule_limits import comparisons
 
 _VENDORS = (
     "cloud.google.com",
@@ -41,6 +42,19 @@ _REPOSITORIES = (
 """Owners on github.com."""
 _CONFIRMATIONS = 2
 """Independent ones that replace a source."""
+
+
+def bounds_of(rule: Rule) -> list[Compare]:
+    """Every comparison of a metric with a number: of the rule, of what bounds its
+    severity, of its fixes.
+    """
+    found = list(comparisons(rule.when))
+    if rule.at_most is not None:
+        found += comparisons(rule.at_most.when)
+    for fix in rule.fixes:
+        found += comparisons(fix.needs)
+        found += comparisons(fix.never)
+    return found
 
 
 def lacks(rule: Rule, root: Path) -> list[str]:

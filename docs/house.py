@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from admission import bounds_of
 from density import MOST_BRANCHES, density
 
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.advice.loading.catalogue import load_catalogue
-from tfadvisor.advice.loading.rule_limits import bounds_of
 from tfadvisor.metrics.registry import registered_facts, registered_metrics
 
 ROOT = Path(__file__).parents[1]

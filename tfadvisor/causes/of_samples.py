@@ -81,7 +81,6 @@ _LEAST_FILL, _MOST_FILL = 0.3, 1.5
 if the data set has so many elements.
 """
 _BEGINNINGS = FIRST_BATCH, FIRST_STEP, LONG_PAUSES
-_WORTH_A_PART = 0.02
 _SOON_US = 200_000
 """So soon after a step begins for the first time it compiles, or goes on to."""
 _BETWEEN_TURNS_US = 50_000

@@ -52,7 +52,7 @@ def limits_of(rule: Rule) -> tuple[Limit, ...]:
     of fixes have none.
     """
     by_metric = listed(
-        (comparison.metric, comparison) for comparison in _comparisons(rule.when)
+        (comparison.metric, comparison) for comparison in comparisons(rule.when)
     )
     found: list[Limit] = []
     for metric, compared in by_metric.items():
@@ -76,22 +76,10 @@ def _limits_of_metric(metric: str, compared: Sequence[Compare]) -> Iterator[Limi
         )
 
 
-def bounds_of(rule: Rule) -> list[Compare]:
-    """Every comparison of a metric with a number: of the rule, of what bounds its
-    severity, of its fixes.
-    """
-    found = list(_comparisons(rule.when))
-    if rule.at_most is not None:
-        found += _comparisons(rule.at_most.when)
-    for fix in rule.fixes:
-        found += _comparisons(fix.needs)
-        found += _comparisons(fix.never)
-    return found
-
-
-def _comparisons(condition: Condition | None) -> Iterator[Compare]:
+def comparisons(condition: Condition | None) -> Iterator[Compare]:
+    """Of metrics with numbers, all that a condition is made of."""
     if isinstance(condition, Joined):
         for part in condition.parts:
-            yield from _comparisons(part)
+            yield from comparisons(part)
     elif isinstance(condition, Compare):
         yield condition

@@ -15,10 +15,10 @@ from tfadvisor.advice.findings import SourceRef
 from tfadvisor.advice.judging.conditions import Compare, Joined
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.advice.loading.rule import Cap, Rule
-from tfadvisor.advice.loading.rule_limits import bounds_of
 from tfadvisor.vocabulary import Severity
 
-lacks = runpy.run_path(str(ROOT / "docs" / "admission.py"))["lacks"]
+ADMISSION = runpy.run_path(str(ROOT / "docs" / "admission.py"))
+lacks, bounds_of = ADMISSION["lacks"], ADMISSION["bounds_of"]
 BOUND = Compare("steps_counted", "below", 3.0, "two tell no spread")
 BARE = replace(BOUND, because="")
 GUIDE = SourceRef("TFG", "1", "https://www.tensorflow.org/guide/profiler")
