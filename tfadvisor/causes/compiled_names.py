@@ -47,6 +47,16 @@ def compiled_names(trees: Sequence[ast.Module]) -> frozenset[str]:
     return known
 
 
+def lambda_line(function: ast.AST) -> int | None:
+    """The line on which a function has a lambda compiled; None where it has none."""
+    for call in ast.walk(function):
+        if not isinstance(call, ast.Call) or last_name(call) not in _COMPILERS:
+            continue
+        if any(isinstance(given, ast.Lambda) for given in call.args):
+            return call.lineno
+    return None
+
+
 def _is_compiled(
     found: _Definition,
     makers: frozenset[str],

@@ -16,7 +16,7 @@ import msgspec
 
 from tfadvisor.causes.called import last_name
 from tfadvisor.causes.compilable import HostWork, host_work
-from tfadvisor.causes.compiled_names import HostCalls, compiled_names
+from tfadvisor.causes.compiled_names import HostCalls, compiled_names, lambda_line
 from tfadvisor.causes.loop_data import (
     calls_of,
     feeds_itself,
@@ -288,6 +288,14 @@ class ProgramSource:
         parsed = self.files.read(file)
         around = functions_around(parsed.tree, line) if parsed is not None else []
         return signature(around[-1]) if around else None
+
+    def lambda_line(self, file: str, line: int) -> int | None:
+        """The line on which the innermost function around a line has a lambda compiled;
+        None where there is none.
+        """
+        parsed = self.files.read(file)
+        around = functions_around(parsed.tree, line) if parsed is not None else []
+        return lambda_line(around[-1]) if around else None
 
     def host_work(
         self,

@@ -138,8 +138,9 @@ def _compile_line(question: Question) -> tuple[str, int]:
 @fact
 def recompiled_anew(question: Question) -> str:
     """What makes the function that is compiled again anew in each call, as the begin of
-    a sentence: `step is defined inside of trainer (train.py:12), which a loop calls`.
-    By frames of Python, else by the program's source.
+    a sentence: `step is defined inside of trainer (train.py:12), which a loop calls`,
+    or `jax.jit of a lambda is called in evaluate (train.py:9), in a loop`. By frames of
+    Python, else by the program's source.
     """
     cause = _cause(question)
     if cause in _SHOWN_BY_FRAMES:
@@ -149,6 +150,8 @@ def recompiled_anew(question: Question) -> str:
     name, source = recompiled_function(question), _source(question)
     file, line, around = _anew(question)
     place = place_in_words(file, line, around.name)
+    if name == _LAMBDA:
+        return f"{compiled_by(question)} of a lambda is called in {place}, in a loop"
     if source.defines(name):
         return f"{name} is defined inside of {place}, which a loop calls"
     return f"{name} is none of this program's functions: what {place} calls compiles it"
@@ -159,9 +162,11 @@ def recompiled_anew_head(question: Question) -> str:
     """How the source begins the function to compile instead: `def sample(key,
     state):`. Of one that only frames show, an example.
     """
-    if _cause(question) in _SHOWN_BY_FRAMES:
+    is_example = _cause(question) in _SHOWN_BY_FRAMES
+    head = "" if is_example else _anew(question)[2].head
+    if is_example or recompiled_function(question) == _LAMBDA:
         return "def train_step(state, batch):"
-    return _anew(question)[2].head
+    return head
 
 
 @fact
@@ -172,6 +177,7 @@ def compiled_by(question: Question) -> str:
     return _COMPILERS.get(framework(question), "compiled")
 
 
+_LAMBDA = "<lambda>"
 _COMPILERS = {"jax": "jax.jit", "tensorflow": "tf.function"}
 _SHOWN_BY_FRAMES = {
     "function": "jax.jit is called in the steps",
@@ -191,6 +197,8 @@ def _anew(question: Question) -> tuple[str, int, Signature]:
     name, source = recompiled_function(question), _source(question)
     if recompiled_owner(question) == "Keras":
         raise MetricAbsent(f"{name} is Keras' own")
+    if name == _LAMBDA:
+        return _with_a_lambda(question)
     if not source.defines(name):
         return _compilable(question, *_compiling(question))
     outer = source.outer_of(name)
@@ -198,6 +206,16 @@ def _anew(question: Question) -> tuple[str, int, Signature]:
     if outer is None or not is_called or source.calls_of(name):
         raise MetricAbsent("no function that a loop calls defines it inside")
     return _compilable(question, outer[0], outer[1].line, outer[1])
+
+
+def _with_a_lambda(question: Question) -> tuple[str, int, Signature]:
+    """(file, line that has it compiled, the function around it, which a loop calls)."""
+    file, line = _compile_line(question)
+    source = _source(question)
+    function, at = source.function_at(file, line), source.lambda_line(file, line)
+    if function is None or at is None or not source.calls_of(function.name):
+        raise MetricAbsent("no function that a loop calls has a lambda compiled")
+    return file, at, function
 
 
 def _compilable(

@@ -122,6 +122,24 @@ for fold in range(3):
 """
 
 
+LAMBDA = """\
+def evaluate(params, x):
+    return float(jax.jit(lambda p: accuracy(p, x))(params))
+
+
+for epoch in range(9):
+    evaluate(params, x)
+"""
+LAMBDA_ONCE = """\
+accuracy_of = jax.jit(lambda p, x: accuracy(p, x))
+def evaluate(params, x): return float(accuracy_of(params, x))
+
+
+for epoch in range(9):
+    evaluate(params, x)
+"""
+
+
 def compiled_again(function: str) -> TraceBuilder:
     """Four steps of 1,000 µs, in each of which a function is compiled for 400 µs on
     line 2 of train.py.
@@ -166,15 +184,31 @@ def test_a_librarys_function_is_compiled_by_what_calls_it(tmp_path: Path) -> Non
     assert metrics.fact("recompiled_anew_head") == "def sample(key, state):"
 
 
+def test_a_lambda_that_is_compiled_in_each_call_of_a_function_is_made_anew(
+    tmp_path: Path,
+) -> None:
+    """The function reads the result, so it cannot be compiled itself."""
+    metrics = anew("<lambda>", LAMBDA, tmp_path)
+
+    assert metrics.fact("recompiled_anew") == (
+        "jax.jit of a lambda is called in evaluate (train.py:2), in a loop"
+    )
+    assert metrics.fact("recompiled_anew_head") == "def train_step(state, batch):"
+
+
 @pytest.mark.parametrize(
     ("function", "program"),
     [
+        ("<lambda>", LAMBDA_ONCE),
+        ("<lambda>", LAMBDA.partition("for")[0] + "evaluate(params, x)"),
         ("step", ONCE),
         ("train_function", CALLS),
         ("body", "def body(x): ...\nfor i in range(9):\n    body(i)\n"),
         ("step", MAKES.replace("return step()", "return step")),
     ],
     ids=[
+        "a lambda that is compiled once",
+        "a lambda of a function that no loop calls",
         "called in a loop of the function that defines it",
         "Keras' own",
         "defined",
