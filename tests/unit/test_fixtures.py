@@ -230,3 +230,17 @@ def test_what_is_planted_in_a_watched_program_comes_first() -> None:
     assert first.rule_id == truth_of(folder)["first_finding"]
     assert first.takes == pytest.approx(clock["augment"] / clock["loop"], abs=0.05)
     assert first.locations[0].line == 51
+
+
+def test_what_stays_the_same_comes_first_and_takes_what_solving_it_takes() -> None:
+    """By the program's own clock, of rounds with the solution made anew and once."""
+    folder = FIXTURES / "watched" / "jax-unchanged"
+    clock = json.loads((folder / "clock.json").read_text())
+
+    (first, *_) = report_of(folder).findings
+
+    assert first.rule_id == truth_of(folder)["first_finding"]
+    saved = 1 - clock["solved once"] / clock["round"]
+    assert first.takes == pytest.approx(saved, abs=0.07)
+    assert "adjacency" in first.summary
+    assert "program.py:52" in first.summary

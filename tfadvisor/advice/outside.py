@@ -218,6 +218,21 @@ _COMPILE_ONCE = _code(
     "call it with the same shapes.",
     "",
 )
+_COMPILE_SELDOM = Fix(
+    "code",
+    "It compiles again and again: for each new shape of an argument, for each new "
+    "Python number, or since the function is made anew. Which of them is it? Pad to a "
+    "few sizes, or give tf.function an input_signature; pass numbers as tensors or "
+    "arrays; make the function once, outside of what is called again and again.",
+    "any_length = tf.TensorSpec([None, None], tf.int32)\n"
+    "@tf.function(input_signature=[any_length])             # traced once\n"
+    "tokens = np.pad(tokens, (0, size - len(tokens)))       # or one of a few sizes",
+    {},
+    "any TensorFlow 2 or JAX",
+    "What is padded is computed, too, and may need a mask.",
+    cures="a function that compiles for each size, number or call",
+    before="@tf.function\ndef predict(tokens): ...\n# each length is traced anew",
+)
 _COMPILE_THE_CALL = _code(
     "Python runs it op by op: put what is computed for a batch into one compiled "
     "function (tf.function, jax.jit), or do it less often.",
@@ -270,6 +285,8 @@ _BY_NAME = {
     LONG_PAUSES: _ASK_WHAT_FILLS,
 }
 _SOMETIMES = ("evaluation", "logging")
+_OFTEN = 4
+"""Turns from which on what compiles is not the stages of a program."""
 
 
 def _fix(part: RunPart) -> Fix | None:
@@ -281,7 +298,8 @@ def _fix_of_turns(part: RunPart) -> Fix | None:
     if _is_much(part, "building"):
         return _PREDICT_AT_ONCE
     if part.kind == "compile" or _is_much(part, "compile"):
-        return _COMPILE_ONCE
+        again = (part.turns or _OFTEN) >= _OFTEN
+        return _COMPILE_SELDOM if again else _COMPILE_ONCE
     if part.fills and part.what != LONG_PAUSES:
         return _SHUFFLE_FIRST
     if part.what in _BY_NAME:

@@ -95,6 +95,8 @@ def ranked(
     for part in _measured_parts(evidence):
         placed = _inserted(placed, part, lambda other: other.size)
     for outside in evidence.outside:
+        if _waits_for_devices(outside, metrics):
+            continue
         placed = _with_part_of_run(placed, outside, evidence)
     return Ranking(
         findings=placed,
@@ -428,6 +430,21 @@ def _with_part_of_run(
         return outside.share if finding is joined else _of_run(finding, evidence)
 
     return _inserted(others, joined, size)
+
+
+_MEANWHILE = 2.0
+"""Times the devices' idle time that ops one by one may take beside what they do
+meanwhile.
+"""
+
+
+def _waits_for_devices(outside: Outside, metrics: Metrics) -> bool:
+    """Whether ops that Python runs one by one take far more of the steps than the
+    devices are idle: the call of one returns late where what is queued has to end.
+    """
+    idle = 1 - (metrics.value("compute_fraction") or 0.0)
+    is_by_op = outside.in_steps and outside.category == "launch"
+    return is_by_op and outside.share > _MEANWHILE * idle
 
 
 def _launches_in_steps(finding: Finding) -> bool:

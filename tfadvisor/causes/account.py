@@ -117,6 +117,19 @@ class PipelinePython(msgspec.Struct, frozen=True):
     """The file and function of Keras that asks a PyDataset; "" for none."""
 
 
+class RunDone(msgspec.Struct, frozen=True):
+    """What libraries do in the steps for the arguments of calls."""
+
+    what: str
+    """`flattening` or `converting`."""
+    by: str
+    """The library's innermost function that takes most of it: `_graph_flatten`."""
+    fraction: float
+    """Of the steps, 0..1."""
+    places: tuple[RunPlace, ...]
+    """The program's innermost lines that call it, most time first."""
+
+
 class RunAccount(msgspec.Struct, frozen=True):
     """All wall time of a program since its first step, by samples of its main thread
     while no profiler was at work.
@@ -150,6 +163,13 @@ class RunAccount(msgspec.Struct, frozen=True):
     """
     pipeline: PipelinePython | None = None
     """What an input pipeline runs in Python on other threads; None for nothing."""
+    python_at: tuple[RunShare, ...] = ()
+    """Where in the steps Python of the program, NumPy and the like run, and nothing
+    that may use a device or wait: the program's innermost lines, most time first; their
+    fractions are of the steps.
+    """
+    done: tuple[RunDone, ...] = ()
+    """What libraries do in the steps for arguments, as far as samples meet it."""
 
     @property
     def outside(self) -> tuple[RunPart, ...]:

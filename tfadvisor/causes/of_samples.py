@@ -40,6 +40,7 @@ from tfadvisor.causes.loop_levels import (
     within_lines,
 )
 from tfadvisor.causes.own_lines import (
+    done_in_steps,
     innermost_own,
     outermost_own,
     own_function,
@@ -162,6 +163,7 @@ def account_of(
     steps, apart = time.in_the_level()
     parts = tuple(_filled(part, fill) for part in time.parts(steps, apart))
     ops = steps.only(stacks.op_by_op[steps.stack])
+    python = steps.only(stacks.in_python(level.depth)[steps.stack])
     return RunAccount(
         seconds=time.total / 1e6,
         since="first sample" if began_us is None else "first step",
@@ -174,6 +176,8 @@ def account_of(
         ops_at=own_lines(stacks, ops, int(steps.us.sum())),
         ops_in=own_function(stacks, ops, level.depth),
         pipeline=pipeline_python(stacks, samples, first_us),
+        python_at=own_lines(stacks, python, int(steps.us.sum())),
+        done=done_in_steps(stacks, steps),
     )
 
 
@@ -520,8 +524,18 @@ class _RunTime(msgspec.Struct, frozen=True):
         if kind == "input":
             words = words or (FIRST_BATCH if begins else None)
             return words or "long waits for a batch"
+        if not self._has_epochs():
+            return None
         begins_epoch = words == FIRST_BATCH or self._follow_asking(sampled)
         return FIRST_STEP if begins_epoch else None
+
+    def _has_epochs(self) -> bool:
+        """Whether the program asks a library for batches, or a library's loop has
+        epochs: a step that waits behind a printed line begins none.
+        """
+        works = (Work.INPUT, Work.NEW_INPUT, Work.EPOCH)
+        is_any = np.logical_or.reduce([self.stacks.does(work) for work in works])
+        return bool(self.level.asks.any() or is_any[self.runs.stack].any())
 
     def _made(
         self,

@@ -7,10 +7,12 @@ from operator import itemgetter
 import numpy as np
 
 from tfadvisor.arrays import Int64Array, distinct
-from tfadvisor.causes.account import RunPlace, RunShare
+from tfadvisor.causes.account import RunDone, RunPlace, RunShare
 from tfadvisor.causes.loop_levels import file_name
 from tfadvisor.causes.sampled_stacks import NOBODY, Frame, Sampled, Stacks
 from tfadvisor.tallies import added_up
+from tfadvisor.timeline.names.doings import Doing
+from tfadvisor.timeline.names.stack_frames import Work
 
 _MOST_LINES = 8
 _NEARLY_ALL = 0.9
@@ -70,6 +72,34 @@ def own_lines(
         found.append(RunShare(what, "other", share, us / 1e6, seen, (place,)))
     found.sort(key=lambda share: -share.seconds)
     return tuple(found[:_MOST_LINES])
+
+
+def done_in_steps(
+    stacks: Stacks,
+    steps: Sampled,
+) -> tuple[RunDone, ...]:
+    """What libraries do there for the arguments of calls, but for tracing."""
+    ready = steps.only(~stacks.does(Work.COMPILE)[steps.stack])
+    found = []
+    for doing in (Doing.FLATTENING, Doing.CONVERTING):
+        frames = stacks.frame[ready.stack][:, ::-1]
+        is_it = stacks.doing(doing)[frames]
+        rows = np.flatnonzero(is_it.any(axis=1))
+        if not len(rows):
+            continue
+        mine = ready.only(np.asarray(is_it.any(axis=1)))
+        innermost = frames[rows, is_it[rows].argmax(axis=1)]
+        us = np.bincount(innermost, weights=mine.us)
+        lines = own_lines(stacks, mine, int(steps.us.sum()))
+        found.append(
+            RunDone(
+                doing.slug,
+                stacks.frames[int(us.argmax())].function,
+                int(mine.us.sum()) / max(int(steps.us.sum()), 1),
+                tuple(place for line in lines for place in line.places),
+            )
+        )
+    return tuple(found)
 
 
 def own_function(

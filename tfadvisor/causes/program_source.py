@@ -34,8 +34,10 @@ from tfadvisor.causes.witness import (
     called_in,
     covers,
     defines,
+    element_loop,
     function_at,
     functions_around,
+    head_of,
     line_of_call,
     line_within,
     outer_functions,
@@ -320,6 +322,19 @@ class ProgramSource:
         if not around:
             return HostWork(f"{file}:{line} lies in no function")
         return host_work(self.files, file, around[-1])
+
+    def element_loop(self, file: str, line: int) -> str:
+        """The head of the innermost loop around a line in its function, which calls
+        nothing compiled: `for row in rows`; "" where there is none.
+        """
+        parsed = self.files.read(file)
+        loop = None if parsed is None else element_loop(parsed.tree, line)
+        if loop is None:
+            return ""
+        calls = (node for node in ast.walk(loop) if isinstance(node, ast.Call))
+        if self._compiled & set(map(last_name, calls)):
+            return ""
+        return head_of(loop)
 
     def unchanged_arguments(
         self, function: str, names: frozenset[str]

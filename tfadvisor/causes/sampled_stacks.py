@@ -11,6 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tfadvisor.arrays import AnyArray, BoolArray, Int64Array, falses, trues
+from tfadvisor.timeline.names.doings import Doing, doing_of_call
 from tfadvisor.timeline.names.stack_frames import (
     Work,
     bare,
@@ -53,6 +54,8 @@ class Frame(msgspec.Struct, frozen=True):
     """Whether Python runs an op in it, or traces one."""
     may_use_devices: bool = False
     """Whether it may run what the devices do, or wait."""
+    doing: Doing = Doing.UNKNOWN
+    """What a library's function does for the arguments of a call."""
 
 
 class Stacks(msgspec.Struct, frozen=True, dict=True):
@@ -105,6 +108,11 @@ class Stacks(msgspec.Struct, frozen=True, dict=True):
         is_it = self.of_frames(frame.runs_op for frame in self.frames) > 0
         runs = np.asarray(is_it[self.frame].any(axis=1))
         return runs & ~self.does(Work.COMPILE)
+
+    def doing(self, doing: Doing) -> BoolArray:
+        """Of each frame, and of NOBODY, whether a library does this in it."""
+        does = self.of_frames(frame.doing is doing for frame in self.frames)
+        return np.asarray(does > 0)
 
     @cached_property
     def in_freeing(self) -> BoolArray:
@@ -192,6 +200,7 @@ def stacks_of(samples: Samples) -> Stacks:
             work_of(file, function),
             runs_op(file, function),
             may_use_devices(file, function),
+            _doing(file, bare(function)),
         )
         for file, function, line in samples.frames
     )
@@ -212,6 +221,12 @@ def stacks_of(samples: Samples) -> Stacks:
     )
     imports = is_module[table].sum(axis=1) > 1
     return Stacks(frames, table, numbers[table], depth, is_own, imports)
+
+
+def _doing(file: str, function: str) -> Doing:
+    if is_of_program(file):
+        return Doing.UNKNOWN
+    return doing_of_call(file.replace("\\", "/").rpartition("/")[2], function)
 
 
 def _calls(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tfadvisor.causes.source_files import ParsedFile
     from tfadvisor.timeline.attribution import Spent
 
+COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _LONGEST = 100
 """Characters of an expression."""
 _INNER = re.compile(r"\A<\w+> \(([^()]+):(\d+)\)")
@@ -256,6 +257,27 @@ def first_line(function: Function) -> int:
     """Where it begins, decorators included."""
     lines = (decorator.lineno for decorator in function.decorator_list)
     return min([function.lineno, *lines])
+
+
+def element_loop(tree: ast.Module, line: int) -> ast.AST | None:
+    """The innermost loop or comprehension around a line in its function, which defines
+    it; None outside of all.
+    """
+    function = [tree, *functions_around(tree, line)][-1]
+    found: ast.AST | None = _loop_around(function, line)
+    for node in own_nodes(function):
+        if isinstance(node, COMPREHENSIONS) and covers(node, line):
+            found = node
+    return found
+
+
+def head_of(loop: ast.AST) -> str:
+    """`for row in rows`."""
+    if isinstance(loop, ast.For | ast.While):
+        return _head(loop)
+    generators = getattr(loop, "generators", ())
+    heads = (f"for {_text(one.target)} in {_text(one.iter)}" for one in generators)
+    return " ".join(heads)
 
 
 def _loop_around(

@@ -9,6 +9,7 @@ from tfadvisor.metrics import (
     collectives,  # noqa: F401
     copies,  # noqa: F401
     devices,  # noqa: F401
+    element_loops,  # noqa: F401
     evaluated,  # noqa: F401
     far_ops,  # noqa: F401
     few_steps,  # noqa: F401

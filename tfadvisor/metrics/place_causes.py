@@ -4,17 +4,18 @@ rules ask before they name a cure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from tfadvisor.causes import Cause, Done, causes_of
+from tfadvisor.causes import Cause, Done, RunDone, RunPlace, causes_of
 from tfadvisor.metrics.between_dispatches import host_frame
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import class_shares, counted_hosts
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.attribution import Spent
 from tfadvisor.timeline.names.doings import Doing
+from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import TimeClass
 
@@ -22,6 +23,7 @@ _MOSTLY = 1 / 3
 """Of the activity's time, that one thing must take to be what it is spent on: most of
 the rest is then what goes with it.
 """
+_HALF = 0.5
 _OF_HOST = (TimeClass.INPUT, TimeClass.HOST, TimeClass.LAUNCH)
 _ONE_BY_ONE = (Doing.CONVERTING, Doing.FLATTENING)
 """What Python does for each value or node."""
@@ -105,12 +107,27 @@ def _largest(question: Question, kind: TimeClass) -> str:
     return max(time, key=time.__getitem__)
 
 
+def _sampled_cause(question: Question) -> str | None:
+    """What samples of the whole run find in the steps for as long as half of the host's
+    own time; None for nothing.
+    """
+    host = class_shares(question.run)[TimeClass.HOST]
+    for done in _done(question):
+        if done.fraction >= _HALF * host > 0:
+            return done.what
+    return None
+
+
 def _register_class(kind: TimeClass) -> None:
     def cause(question: Question) -> str:
         largest = _largest(question, kind)
         done = _mostly(causes_of(question.run).get((kind, largest)))
         if done is None:
-            raise MetricAbsent(f"nothing inside of {largest} tells what it is spent on")
+            found = _sampled_cause(question) if kind is TimeClass.HOST else None
+            if found is None:
+                why = f"nothing inside of {largest} tells what it is spent on"
+                raise MetricAbsent(why)
+            return found
         return done.slug
 
     def tie(question: Question) -> str:
@@ -158,6 +175,27 @@ def _done_for(question: Question, doing: Doing) -> list[_Activity]:
     return mine
 
 
+def _done(question: Question) -> Sequence[RunDone]:
+    """TensorFlow makes tensors of what Python has, and JAX takes trees of arguments
+    apart; what each does of the other costs little.
+    """
+    account = question.settings.account
+    jax = question.run.hosts[0].capture.framework == "jax"
+    usual = (Doing.FLATTENING if jax else Doing.CONVERTING).slug
+    every = () if account is None else account.done
+    return [done for done in every if done.what == usual]
+
+
+def _by_samples(question: Question, doing: Doing) -> RunDone:
+    """The same as samples of the whole run have it, whose lines a trace without calls
+    of Python functions does not know. Raises MetricAbsent.
+    """
+    for done in _done(question):
+        if done.what == doing.slug and done.places:
+            return done
+    raise MetricAbsent(f"no activity of the host is spent on {doing.words}")
+
+
 def _share(question: Question, activity: _Activity) -> float:
     """Of step time."""
     whole = sum(
@@ -183,19 +221,35 @@ def launches_for_arguments(question: Question) -> float:
 
 
 def _register_doing(doing: Doing) -> None:
+    is_sampled = doing is Doing.FLATTENING  # which comes once for each node
+
     def fraction(question: Question) -> float:
-        return sum(
-            _share(question, activity) for activity in _done_for(question, doing)
-        )
+        try:
+            activities = _done_for(question, doing)
+        except MetricAbsent:
+            if not is_sampled:
+                raise
+            return _by_samples(question, doing).fraction
+        return sum(_share(question, activity) for activity in activities)
 
     def count(question: Question) -> float:
         return _done_for(question, doing)[0].done.count
 
     def event(question: Question) -> str:
-        return _done_for(question, doing)[0].done.by
+        try:
+            return _done_for(question, doing)[0].done.by
+        except MetricAbsent:
+            if not is_sampled:
+                raise
+            return _by_samples(question, doing).by
 
     def place(question: Question) -> str:
-        first = _done_for(question, doing)[0]
+        try:
+            first = _done_for(question, doing)[0]
+        except MetricAbsent:
+            if not is_sampled:
+                raise
+            return _in_words(_by_samples(question, doing).places[0])
         if not first.place:
             raise MetricAbsent("the trace names no line of it")
         return first.place
@@ -226,3 +280,21 @@ def _register_doing(doing: Doing) -> None:
 
 for _doing in _ONE_BY_ONE:
     _register_doing(_doing)
+
+
+def _in_words(place: RunPlace) -> str:
+    return place_in_words(place.file, place.line, place.function)
+
+
+@metric(unit=Unit.FRACTION)
+def tensor_making_fraction(question: Question) -> float:
+    """Share of the steps in which TensorFlow makes tensors of what Python has, by
+    samples of the whole run; whether of lists or of arrays they do not show.
+    """
+    return _by_samples(question, Doing.CONVERTING).fraction
+
+
+@fact
+def tensor_making_place(question: Question) -> str:
+    """The line of the program that takes most of that: `main (train.py:60)`."""
+    return _in_words(_by_samples(question, Doing.CONVERTING).places[0])

@@ -128,18 +128,23 @@ def test_a_line_of_the_loop_of_which_nothing_is_known_is_no_finding() -> None:
 
 
 def test_what_compiles_in_each_of_its_turns_is_to_compile_once() -> None:
+    """From four turns on it is asked what differs from one to the next."""
     compiles = RunShare("compiling", "compile", 0.2, 20.0, 30)
     place = RunPlace("train.py", 84, "main")
     parts = (compiles,)
-    again = RunPart("evaluate", "other", 0.3, 30.0, 50, (place,), 4, parts)
+    often = RunPart("evaluate", "other", 0.3, 30.0, 50, (place,), 4, parts)
+    again = RunPart("evaluate", "other", 0.3, 30.0, 50, (place,), 3, parts)
     once = RunPart("evaluate", "other", 0.3, 30.0, 50, (place,), 1, parts)
 
     (found,) = outside_of(account(again), None)
     (first,) = outside_of(account(once), None)
+    (fourth,) = outside_of(account(often), None)
 
     assert found.fix is not None
     assert found.fix.do.startswith("Make the compiled function once")
     assert first.fix is None
+    assert fourth.fix is not None
+    assert fourth.fix.do.startswith("It compiles again and again")
 
 
 @pytest.mark.parametrize(("builds", "is_cured"), [(0.3, True), (0.29, False)])

@@ -409,6 +409,23 @@ def test_what_gives_up_something_stands_behind_what_is_worth_a_change() -> None:
     assert ids(ranking(capped, evidence=known)) == [OUTSIDE, "a"]
 
 
+@pytest.mark.parametrize(("compute", "is_heard"), [(0.5, True), (0.8, False)])
+def test_ops_whose_calls_wait_for_the_devices_are_no_finding(
+    compute: float, is_heard: bool
+) -> None:
+    """Of 90% of the run samples find the thread in the call of an op; it waits there
+    for what is queued where the devices are idle for 20% of the time only.
+    """
+    place = RunPlace("train.py", 63, "main")
+    op = RunPart("add", "other", 0.9, 90.0, 900, (place,), op_by_op=0.9)
+    steps = RunPart("steps", "steps", 1.0, 100.0, 1000, statements=(op,))
+    account = replace(run(0.0), parts=(steps,), steps=1.0)
+
+    found = ranking(evidence=Evidence(account=account), compute_fraction=compute)
+
+    assert bool(found.findings) is is_heard
+
+
 def test_what_compiles_in_the_steps_too_is_one_finding() -> None:
     """60% of the run compiles outside of the steps. a, which compiles in them, says it
     with its own cause, and stands where 60% stand; b saves 17% of the step.

@@ -27,6 +27,7 @@ TURN = [(f"{MAIN}:42 {RUNS}", 3), (f"{MAIN}:43", 1), (f"{MAIN}:41 {ASKS}", 1)]
 """Line 42 is the step, 43 reads its loss, 41 asks for the next batch: 50 ms."""
 STEP_MS = 50.0
 INSTALLED = "/venv/lib/python3.11/site-packages/"
+JAX = f"{INSTALLED}jax/_src/pjit.py:cache_miss:340"
 
 
 def part(account: RunAccount, what: str) -> RunPart:
@@ -350,6 +351,18 @@ def test_waits_that_follow_a_request_for_a_batch_now_and_then_begin_epochs() -> 
     found = part(epochs, "first step of each epoch")
     assert (found.turns, found.fraction) == (8, pytest.approx(1 / 8))
     assert slow.steps == 1.0
+
+
+def test_a_wait_behind_a_printed_line_begins_no_epoch() -> None:
+    """Every 10 turns a value is printed; the next call of the step then waits for 400
+    ms. Nothing asks for batches, so that it is a slow step.
+    """
+    turn = [(f"{MAIN}:42 {JAX}", 3), (f"{MAIN}:43", 2)]
+    shown = [(f"{MAIN}:44 {INSTALLED}jax/_src/array.py:_value:637", 20)]
+    script = [*10 * turn, *shown, (f"{MAIN}:42 {JAX}", 40)]
+    account = account_of(sampled(8 * script), 50.0)
+
+    assert "first step of each epoch" not in shares(account)
 
 
 def test_compiling_inside_of_the_steps_line_is_no_step() -> None:

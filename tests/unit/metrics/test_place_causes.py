@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from support.stacks import sampled
 from support.trace_builder import TraceBuilder, trace
+
+from tfadvisor.causes import account_of
+from tfadvisor.metrics import Settings
 
 
 def calls_of_one_program(nodes: int) -> TraceBuilder:
@@ -42,3 +46,20 @@ def test_launches_that_flatten_arguments_are_no_cost_of_many_ops(
 
     assert metrics.value("kernel_launch_gap_fraction") == pytest.approx(0.6, abs=0.01)
     assert metrics.value("tiny_op_fraction") == pytest.approx(by_number, abs=0.01)
+
+
+def test_samples_tell_what_a_trace_without_python_does_not_know() -> None:
+    """A JAX step whose call flattens a module for two of four samples."""
+    graph = "/venv/lib/python3.11/site-packages/flax/nnx/graph.py:_graph_flatten:900"
+    turn = [(f"train.py:main:53 {graph}", 2), ("train.py:main:53", 1)]
+    turn.append(("train.py:main:50", 1))
+    account = account_of(sampled(60 * turn), 40.0)
+    known = Settings(account=account)
+
+    jax = calls_of_one_program(0).measure(known)
+
+    assert jax.value("flattening_fraction") == pytest.approx(0.5, abs=0.01)
+    assert jax.fact("flattening_place") == "main (train.py:53)"
+    assert jax.fact("flattening_event") == "_graph_flatten"
+    assert jax.value("flattening_count") is None
+    assert jax.value("tensor_making_fraction") is None

@@ -313,7 +313,7 @@ def _counted_loop(stacks: Sequence[Stack], counted: dict[str, Any]) -> ProgramLo
         for frame in found
         if frame[:2] == (counted["file"], counted["function"])
     ]
-    loops = sorted(counted["loops"], key=_length)
+    loops = sorted(_real_loops(counted), key=_length)
     inner = [next((loop for loop in loops if _holds(loop, at)), None) for at in lines]
     best = max(loops, key=lambda loop: (inner.count(loop), _length(loop)))
     for around in loops:
@@ -327,6 +327,19 @@ def _counted_loop(stacks: Sequence[Stack], counted: dict[str, Any]) -> ProgramLo
         median_ms=best["median_ms"],
         each=tuple(best["each"]),
     )
+
+
+def _real_loops(counted: dict[str, Any]) -> list[dict[str, Any]]:
+    """Those that Python counted, with the lines of the file's own loops: what a
+    condition guards comes less often, and is in no loop of its own.
+    """
+    found: dict[tuple[int, ...], dict[str, Any]] = {}
+    for loop in counted["loops"]:
+        lines = _loop_around(counted["file"], *loop["lines"]) or tuple(loop["lines"])
+        same = found.get(lines)
+        if same is None or same["rounds"] < loop["rounds"]:
+            found[lines] = {**loop, "lines": list(lines)}
+    return list(found.values())
 
 
 def _length(loop: dict[str, Any]) -> int:

@@ -230,13 +230,14 @@ def doing_of(name: str) -> Doing:
         return Doing.GETTING if _GETS.search(name) else Doing.OPS
     place = frame_place(name)
     if place is not None:
-        return _of_frame(place[0], place[2])
+        return doing_of_call(place[0], place[2])
     event = _EVENT.fullmatch(name)
     row = event and event.lastindex
     return _OF_EVENTS[row - 1].doing if row else Doing.UNKNOWN
 
 
-def _of_frame(file: str, function: str) -> Doing:
+def doing_of_call(file: str, function: str) -> Doing:
+    """What a library's function does. file: without its folder."""
     for doing, files, functions in _FRAMES:
         if functions.fullmatch(function) and files.fullmatch(file):
             return doing

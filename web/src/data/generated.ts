@@ -372,6 +372,14 @@ export interface PipelinePython {
   adapter: string;
 }
 
+/** What libraries do in the steps for the arguments of calls. */
+export interface RunDone {
+  what: string;
+  by: string;
+  fraction: number;
+  places: RunPlace[];
+}
+
 /**
  * All wall time of a program since its first step, by samples of its main thread
  * while no profiler was at work.
@@ -388,6 +396,8 @@ export interface RunAccount {
   ops_at: RunShare[];
   ops_in: RunPlace | null;
   pipeline: PipelinePython | null;
+  python_at: RunShare[];
+  done: RunDone[];
 }
 
 /**

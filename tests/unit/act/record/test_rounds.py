@@ -180,6 +180,29 @@ def test_the_count_that_was_disturbed_least_tells_how_long_a_round_is() -> None:
     assert quickest_rounds((None, None)) is None
 
 
+def test_a_line_that_a_condition_guards_is_no_loop_of_its_own(tmp_path: Path) -> None:
+    """Line 5 waits for ten steps in every tenth round, and takes all samples."""
+    file = tmp_path / "train.py"
+    lines = (
+        "def main():",
+        " for n in steps:",
+        "  step()",
+        "  if n % 10 == 0:",
+        "   wait()",
+    )
+    file.write_text("\n".join(lines))
+    loops = [
+        {"lines": [5, 5], "each": [5], "median_ms": 60.0, "rounds": 10},
+        {"lines": [2, 4], "each": [2, 3, 4], "median_ms": 0.1, "rounds": 100},
+    ]
+    counted = {"file": str(file), "function": "main", "loops": loops}
+
+    loop = loop_of([main_at(str(file), 5)] * 30, counted).loop
+
+    assert loop is not None
+    assert (loop.lines, loop.median_ms, loop.each) == ((2, 5), 0.1, (2, 3, 4))
+
+
 def test_without_samples_the_outermost_counted_loop_is_that_of_the_steps(
     train: str,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from types import CodeType
 
 import pytest
@@ -90,3 +91,16 @@ def test_a_library_function_that_begins_again_is_asked_no_more() -> None:
 
     assert monitoring.quiet == ["wrapper"]
     assert counter._read == counter._text.tell()
+
+
+def test_rounds_of_which_few_take_most_tell_no_length() -> None:
+    """Nine dispatches of 0.1 ms, then a wait of 60 ms for all of them; and rounds of 6
+    ms with one of 20 ms among ten, as what is saved.
+    """
+    ahead = list(accumulate(([0.0001] * 9 + [0.06]) * 10))
+    saves = list(accumulate(([0.006] * 9 + [0.02]) * 10))
+
+    (unknown,), (known,) = _loops({5: ahead}), _loops({5: saves})
+
+    assert unknown["median_ms"] == 0.0
+    assert known["median_ms"] == pytest.approx(6.0)

@@ -40,6 +40,8 @@ loop that lasts."""
 _OF_ONE_LOOP = 2
 """Times as often as another one a line of the same loop may come: in one form of two.
 """
+_FEW_TAKE_MOST = 2.0
+"""Times the median that the mean is then."""
 _EACH = 0.8
 """Of the rounds, in which a line comes that is in every one: the first and the last
 are cut off.
@@ -204,9 +206,17 @@ def _loop(lines: dict[int, list[float]]) -> dict[str, Any]:
     return {
         "lines": [min(lines), max(lines)],
         "each": sorted(each),
-        "median_ms": _between(rounds) * 1e3,
+        "median_ms": _usual_seconds(rounds) * 1e3,
         "rounds": len(rounds),
     }
+
+
+def _usual_seconds(at: list[float]) -> float:
+    """Of a round; 0 for unknown, where few rounds take most of the time: a program that
+    dispatches ahead may wait in these for all others.
+    """
+    median, whole = _between(at), at[-1] - at[0]
+    return 0.0 if whole > _FEW_TAKE_MOST * median * (len(at) - 1) else median
 
 
 def _between(at: list[float]) -> float:

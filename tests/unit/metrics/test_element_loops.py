@@ -1,0 +1,76 @@
+"""Python that goes through elements within the steps, by samples and source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.stacks import sampled
+from support.trace_builder import trace
+
+from tfadvisor.causes import ProgramSource, account_of
+from tfadvisor.metrics import Metrics, Settings
+
+PROGRAM = """\
+import jax
+import numpy as np
+step = jax.jit(lambda state, batch: state)
+def pairs(places):
+    found = []
+    for place in places:
+        found.append(np.linalg.norm(place))
+    return found, [abs(x) for x in places]
+def main(state, x):
+    for i in range(9):
+        batch = pairs(x[i])
+        state = step(state, batch)
+        print(float(state))
+"""
+MAIN = "train.py:<module>:14 train.py:main"
+ARRAY = "/venv/lib/python3.11/site-packages/jax/_src/array.py"
+
+
+def measured(folder: Path, busy_us: int, line: int) -> Metrics:
+    """Five steps of 10 ms, of which the device works so long; in 4 of 10 samples the
+    thread is on a line of pairs, in 6 it waits for a value.
+    """
+    (folder / "train.py").write_text(PROGRAM, encoding="utf-8")
+    source = ProgramSource(folder)
+    turn = [
+        (f"{MAIN}:11 train.py:pairs:{line}", 3),
+        (f"{MAIN}:12", 1),
+        (f"{MAIN}:13 {ARRAY}:_value:637", 6),
+    ]
+    account = account_of(sampled(40 * turn), 100.0, on_host=source.runs_on_host)
+    built = trace().steps(5, 10_000)
+    built.busy("GPU:0", *((10_000 * i, 10_000 * i + busy_us) for i in range(5)))
+    for i in range(5):
+        built.call("PjitFunction(step)", 10_000 * i, 10_000 * i + 1_000)
+    return built.measure(Settings(source=source, account=account))
+
+
+@pytest.mark.parametrize(
+    ("line", "head"), [(7, "for place in places"), (8, "for x in places")]
+)
+def test_a_line_in_a_loop_of_its_function(line: int, head: str, tmp_path: Path) -> None:
+    """The steps are known from the first wait on, behind 4 of the 400 samples: 117 of
+    396 are in the loop.
+    """
+    found = measured(tmp_path, 4_000, line)
+
+    assert found.value("element_loop_fraction") == pytest.approx(117 / 396)
+    assert found.fact("element_loop") == head
+    assert found.fact("element_loop_line") == f"pairs (train.py:{line})"
+
+
+def test_it_is_no_more_than_the_devices_wait(tmp_path: Path) -> None:
+    found = measured(tmp_path, 9_000, 7)
+
+    assert found.value("element_loop_fraction") == pytest.approx(0.1)
+
+
+def test_a_line_in_no_loop_but_that_of_the_steps_is_none(tmp_path: Path) -> None:
+    """Line 12 lies in the loop that calls what is compiled."""
+    found = measured(tmp_path, 4_000, 5)
+
+    assert found.value("element_loop_fraction") is None
