@@ -15,7 +15,7 @@ class Dataset:
 
     @property
     def signature(self):
-        sizes = {name: set(getattr(graph, name).shape[-1] for graph in self.graphs) for name in Graph._fields}
+        sizes = {name: set(getattr(graph, name).shape[-1] for graph in self.graphs) for name in Graph._fields}  # noqa: C401
         return {name: (None, size.pop() if len(size) == 1 else None) for name, size in sizes.items()}
 
 
