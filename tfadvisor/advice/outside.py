@@ -286,7 +286,7 @@ _BY_NAME = {
 }
 _SOMETIMES = ("evaluation", "logging")
 _OFTEN = 4
-"""Turns from which on what compiles is not the stages of a program."""
+"""A program of several stages compiles in fewer turns."""
 
 
 def _fix(part: RunPart) -> Fix | None:

@@ -276,7 +276,7 @@ def head_of(loop: ast.AST) -> str:
     if isinstance(loop, ast.For | ast.While):
         return _head(loop)
     generators = getattr(loop, "generators", ())
-    heads = (f"for {_text(one.target)} in {_text(one.iter)}" for one in generators)
+    heads = (f"for {_text(c.target)} in {_text(c.iter)}" for c in generators)
     return " ".join(heads)
 
 
