@@ -1,4 +1,6 @@
-"""Branches that run for every element, since vmap makes both of a cond."""
+"""What one branch of a cond needs, made whichever is taken: since vmap runs both, or
+since it is made before the cond.
+"""
 
 from __future__ import annotations
 
@@ -12,32 +14,47 @@ from tfadvisor.timeline.summary import HotOp
 from tfadvisor.units import Unit
 
 _MAPPED = pattern(r"(?:^|/)vmap\(")
-"""Of a path of JAX's."""
+_BEFORE = pattern(r"/(?:cond|switch)\Z")
+"""Of paths of JAX's."""
+VMAP, CALLER = "vmap", "caller"
+"""What makes both: a vmap around the cond, or the program before it."""
 _BRANCHES = re.compile(r"\b(?:cond|switch)\(")
 """What makes them, as programs write it."""
 
 
+_Chooses = tuple[str, int, str]
+"""File and line of a cond or switch, and what makes what its branches need."""
+
+
 @once
-def _by_line(question: Question) -> Mapping[tuple[str, int], list[HotOp]]:
-    """By the program's line that calls cond or switch, ops of which its select alone
-    uses the result, the largest first. Raises MetricAbsent.
+def _by_line(question: Question) -> Mapping[_Chooses, list[HotOp]]:
+    """Ops of whose result one branch alone uses anything, the largest first. Raises
+    MetricAbsent.
     """
     source = question.settings.source
     if source is None:
         raise MetricAbsent("the program's files are not there")
-    found: dict[tuple[str, int], list[HotOp]] = {}
+    found: dict[_Chooses, list[HotOp]] = {}
     for op in known_where(question, lambda known: known.selected is not None):
         chosen = op.known.selected if op.known is not None else None
-        if chosen is not None and _MAPPED.search(chosen.op_name):
+        by = _made_by(chosen.op_name) if chosen is not None else ""
+        if chosen is not None and by:
             file = chosen.file.rpartition("/")[2]
             if _BRANCHES.search(source.text_at(file, chosen.line)):
-                found.setdefault((file, chosen.line), []).append(op)
+                found.setdefault((file, chosen.line, by), []).append(op)
     if not found:
-        raise MetricAbsent("no op's result is chosen by a cond that vmap maps")
+        raise MetricAbsent("no op's result is used by one branch of a cond alone")
     return found
 
 
-def _largest(question: Question) -> tuple[tuple[str, int], list[HotOp]]:
+def _made_by(path: str) -> str:
+    """By the path of what chooses; "" for what is no cond."""
+    if _MAPPED.search(path):
+        return VMAP
+    return CALLER if _BEFORE.search(path) else ""
+
+
+def _largest(question: Question) -> tuple[_Chooses, list[HotOp]]:
     lines = _by_line(question)
     best = max(lines, key=lambda line: sum(op.total_ps for op in lines[line]))
     return best, lines[best]
@@ -45,9 +62,10 @@ def _largest(question: Question) -> tuple[tuple[str, int], list[HotOp]]:
 
 @metric(unit=Unit.FRACTION)
 def both_branches_fraction(question: Question) -> float:
-    """Share of step time in ops of a JAX program whose result nothing uses but the
-    select that vmap makes of one cond or switch: both branches run for every element,
-    whichever it takes. Of the cond whose branches take most.
+    """Share of step time in ops of a JAX program whose result nothing uses but one
+    branch of a cond or switch, and that run whichever is taken: since vmap makes a
+    select of it, or since the program makes them before. Of the cond where they take
+    most.
     """
     _, ops = _largest(question)
     return of_step_time(question, ops, known_ops(question))
@@ -56,8 +74,15 @@ def both_branches_fraction(question: Question) -> float:
 @fact
 def both_branches_cond(question: Question) -> str:
     """The line that calls it: `physics.py:26`."""
-    (file, line), _ = _largest(question)
+    (file, line, _), _ = _largest(question)
     return f"{file}:{line}"
+
+
+@fact
+def both_branches_by(question: Question) -> str:
+    """What makes them whichever is taken: vmap, or caller for the program before it."""
+    (_, _, by), _ = _largest(question)
+    return by
 
 
 @fact

@@ -134,6 +134,8 @@ class BoundedOps(msgspec.Struct, frozen=True):
         return math.fsum((*unknown, self.rest))
 
 
+UNKNOWN_COSTS = "the HLO does not tell what most of the computation costs"
+_NO_PROGRAMS = "the trace does not hold the HLO of most of the compute time"
 _Name = tuple[str, str]
 """Of an op, else its kernel, and of its program."""
 
@@ -161,10 +163,18 @@ def bounded_ops(run: RunSummary) -> BoundedOps:
     rest = max(computes - math.fsum(op.fraction for op in ops), 0.0)
     found = BoundedOps(tuple(ops), rest)
     if found.unknown > _ENOUGH_KNOWN * computes:
-        raise MetricAbsent(
-            "the trace does not hold the HLO of most of the compute time"
-        )
+        raise MetricAbsent(UNKNOWN_COSTS if _holds_programs(run) else _NO_PROGRAMS)
     return found
+
+
+def _holds_programs(run: RunSummary) -> bool:
+    """Whether HLO tells of ops that compute."""
+    return any(
+        op.known is not None and not op.known.stated
+        for host in counted_hosts(run)
+        if host.program is not None
+        for op in host.program.hot_ops.ops
+    )
 
 
 def _spent(run: RunSummary) -> Iterator[Spent]:

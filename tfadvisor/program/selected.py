@@ -1,5 +1,6 @@
 """Ops whose result counts only where a condition holds: nothing but a select between it
-and something else uses it, as where vmap makes one of a cond.
+and something else uses it, as where vmap makes one of a cond, or nothing but one branch
+of a conditional that is given it.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from tfadvisor.program.flow import called_before, running_computations
 from tfadvisor.program.module import Computation, Instruction, Module
 from tfadvisor.program.operations import SourceLocation, location_of
 
-Place = tuple[str, int]
-"""File and line of a select."""
+Place = tuple[str, int, int]
+"""File and line of a select, or of a conditional with the branch that is given it."""
 _Use = Place | bool | None
 """Where it is selected; True where something else uses it, None where nothing does."""
 _MOST = 20_000
@@ -24,8 +25,8 @@ _RUNNING = frozenset(("while", "conditional", "call", "async-start"))
 
 @lru_cache(maxsize=16)  # the hosts of a run share their programs
 def selected(module: Module) -> Mapping[str, SourceLocation]:
-    """By an instruction's name the select that is all that uses its result. What a
-    loop, a branch or a call holds is used as its result is. Raises TraceError for
+    """By an instruction's name what chooses, if that is all that uses its result. What
+    a loop, a branch or a call holds is used as its result is. Raises TraceError for
     damaged bytes.
     """
     if sum(len(each.instructions) for each in module.computations) > _MOST:
@@ -76,17 +77,21 @@ def _of_operands(
     for place, operand in enumerate(instruction.operand_ids):
         use = own
         if instruction.opcode == "select" and place and own is True:
-            use = _place_of(instruction, places) or own
+            use = _place_of(instruction, 0, places) or own
+        elif instruction.opcode == "conditional" and place and own is True:
+            use = _place_of(instruction, place, places) or own
         elif inside is not None and place < len(inside):
             use = inside[place]
         yield operand, use
 
 
-def _place_of(select: Instruction, places: dict[Place, SourceLocation]) -> Place | None:
-    location = location_of(select)
+def _place_of(
+    chooses: Instruction, branch: int, places: dict[Place, SourceLocation]
+) -> Place | None:
+    location = location_of(chooses)
     if location is None or not location.file:
         return None
-    place = location.file, location.line
+    place = location.file, location.line, branch
     places.setdefault(place, location)
     return place
 

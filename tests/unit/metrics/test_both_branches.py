@@ -54,6 +54,16 @@ def test_ops_that_a_mapped_cond_alone_uses(
 
     assert module.both_branches_cond(question) == "train.py:3"
     assert module.both_branches_line(question) == "dot.60"
+    assert module.both_branches_by(question) == "vmap"
+
+
+def test_ops_that_one_branch_is_given(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    question = asked(monkeypatch, tmp_path, op(60, 3, "jit(f)/cond"))
+
+    assert module.both_branches_cond(question) == "train.py:3"
+    assert module.both_branches_by(question) == "caller"
 
 
 @pytest.mark.parametrize("other", [op(60, 4), op(60, 3, "jit(f)/select_n")])

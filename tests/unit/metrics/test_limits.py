@@ -112,7 +112,7 @@ def test_with_most_of_the_time_unknown_there_is_no_answer() -> None:
     ).measure()
 
     assert metrics["near_limit_fraction"].reason == (
-        "the trace does not hold the HLO of most of the compute time"
+        "the HLO does not tell what most of the computation costs"
     )
 
 

@@ -86,3 +86,25 @@ def test_what_two_selects_use_belongs_to_neither() -> None:
     found = lines(Module(hlo.module(body)))
 
     assert found == {"inner": 30, "select.6": 30, "other": 40}
+
+
+def test_what_one_branch_of_a_conditional_is_given() -> None:
+    """The reset goes to the first branch alone, the state to both."""
+    branches = [
+        hlo.computation(2, argument(21), hlo.op(22, "negate", "f32[8]", 21)),
+        hlo.computation(3, argument(31), hlo.op(32, "abs", "f32[8]", 31)),
+    ]
+    place = hlo.metadata("jit(f)/cond", "train.py", 51)
+    body = hlo.computation(
+        1,
+        argument(1),
+        argument(2, "pred[]"),
+        hlo.op(3, "sine", "f32[8]", 1, name="reset"),
+        hlo.op(4, "cosine", "f32[8]", 1, name="played"),
+        hlo.op(5, "add", "f32[8]", 3, 4, name="fresh"),
+        hlo.op(6, "conditional", "f32[8]", 2, 5, 4, calls=[2, 3], metadata=place),
+    )
+
+    found = lines(Module(hlo.module(*branches, body, entry=1)))
+
+    assert found == {"reset": 51, "fresh": 51}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tfadvisor.metrics import Metrics
+from tfadvisor.metrics.limits import UNKNOWN_COSTS
 from tfadvisor.units import percent
 
 _HALF = 0.5
@@ -19,13 +20,18 @@ class Distance(msgspec.Struct, frozen=True):
     """Whether most of the step is known to be beyond a factor of three."""
     words: str
     """What a verdict says of it, with a blank before it; "" for a step that is near."""
+    is_dark: bool = False
+    """Whether HLO is there and does not tell the costs of most of it: of calls of
+    libraries that factorise, solve or sort.
+    """
 
 
 def distance_of(metrics: Metrics) -> Distance:
     """By the metrics that the report shows."""
     near = metrics.value("near_limit_fraction")
     if near is None:
-        return Distance(False, _cannot_tell(metrics["near_limit_fraction"].reason))
+        why = metrics["near_limit_fraction"].reason
+        return Distance(False, _cannot_tell(why), why == UNKNOWN_COSTS)
     if near >= _HALF:
         return Distance(False, "")
     unknown = metrics.value("unknown_cost_fraction") or 0.0

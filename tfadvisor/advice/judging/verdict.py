@@ -76,13 +76,15 @@ def _by_trace(
     seems_sound = _is_sound(cause, breakdown, metrics, findings)
     distance = distance_of(metrics)
     is_sound = seems_sound and not distance.is_far
-    healthy = is_sound and cause.kind is Kind.COMPUTE and _enough_steps(metrics)
+    computes = is_sound and cause.kind is Kind.COMPUTE
+    healthy = computes and not distance.is_dark and _enough_steps(metrics)
     summary = _unused(metrics) + _outside(findings)
     summary += _sentence(cause, metrics, findings, seen)
     if cause.losses:
         summary += _weakness(metrics, is_sound, findings)
         if seems_sound and cause.kind is Kind.COMPUTE:
-            summary += distance.words if distance.is_far or healthy else ""
+            is_said = distance.is_far or distance.is_dark or healthy
+            summary += distance.words if is_said else ""
             summary += _doubt(findings, seen.largest)
     return Verdict(cause.bottleneck, cause.fraction, healthy, summary)
 
