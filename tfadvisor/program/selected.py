@@ -69,20 +69,36 @@ def _of_operands(
     """(id of an operand, how this uses it). own: how its own result is used."""
     if instruction.opcode in _EFFECTS:
         own = True
-    inside = None
-    if instruction.opcode == "fusion" and own is True:
-        (fused,) = called_before(instruction.computation, instruction)[:1]
-        uses = _uses(fused, own, places)
-        inside = [uses.get(parameter.id) for parameter in fused.parameters()]
-    for place, operand in enumerate(instruction.operand_ids):
-        use = own
-        if instruction.opcode == "select" and place and own is True:
-            use = _place_of(instruction, 0, places) or own
-        elif instruction.opcode == "conditional" and place and own is True:
-            use = _place_of(instruction, place, places) or own
-        elif inside is not None and place < len(inside):
-            use = inside[place]
-        yield operand, use
+    if own is not True:
+        uses = [own] * len(instruction.operand_ids)
+    elif instruction.opcode == "fusion":
+        uses = _in_fusion(instruction, places)
+    else:
+        uses = [_of_operand(instruction, at, places) for at in _places(instruction)]
+    yield from zip(instruction.operand_ids, uses, strict=True)
+
+
+def _places(instruction: Instruction) -> range:
+    return range(len(instruction.operand_ids))
+
+
+def _in_fusion(fusion: Instruction, places: dict[Place, SourceLocation]) -> list[_Use]:
+    """Of each operand, by what the fusion does with it."""
+    (fused,) = called_before(fusion.computation, fusion)[:1]
+    uses = _uses(fused, True, places)
+    inside = [uses.get(parameter.id) for parameter in fused.parameters()]
+    return [inside[at] if at < len(inside) else True for at in _places(fusion)]
+
+
+def _of_operand(
+    instruction: Instruction, place: int, places: dict[Place, SourceLocation]
+) -> _Use:
+    """The first operand of what chooses is what it chooses by."""
+    if place and instruction.opcode == "select":
+        return _place_of(instruction, 0, places) or True
+    if place and instruction.opcode == "conditional":
+        return _place_of(instruction, place, places) or True
+    return True
 
 
 def _place_of(
