@@ -69,11 +69,10 @@ def _of_operands(
     """(id of an operand, how this uses it). own: how its own result is used."""
     if instruction.opcode in _EFFECTS:
         own = True
-    if own is not True:
-        uses = [own] * len(instruction.operand_ids)
-    elif instruction.opcode == "fusion":
+    uses: list[_Use] = [own] * len(instruction.operand_ids)
+    if own is True and instruction.opcode == "fusion":
         uses = _in_fusion(instruction, places)
-    else:
+    elif own is True:
         uses = [_of_operand(instruction, at, places) for at in _places(instruction)]
     yield from zip(instruction.operand_ids, uses, strict=True)
 
