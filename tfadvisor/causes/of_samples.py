@@ -97,6 +97,7 @@ samples without compiling are to follow.
 _SOME, _FAR_MORE = 0.15, 5
 """Of waits, that follow a request for a batch, and times as many as by chance.
 """
+_OF_EPOCHS = Work.INPUT, Work.NEW_INPUT, Work.EPOCH
 _NEAR = 3
 """Runs of samples between what begins an epoch and its first batch."""
 _WORDS = {
@@ -530,11 +531,11 @@ class _RunTime(msgspec.Struct, frozen=True):
         return FIRST_STEP if begins_epoch else None
 
     def _has_epochs(self) -> bool:
-        """Whether the program asks a library for batches, or a library's loop has
-        epochs: a step that waits behind a printed line begins none.
+        """Whether the program asks a library for batches or frees what it asked, or a
+        library's loop has epochs: a step that waits behind a printed line begins none.
         """
-        works = (Work.INPUT, Work.NEW_INPUT, Work.EPOCH)
-        is_any = np.logical_or.reduce([self.stacks.does(work) for work in works])
+        does = [self.stacks.does(work) for work in _OF_EPOCHS]
+        is_any = np.logical_or.reduce([*does, self.stacks.in_freeing])
         return bool(self.level.asks.any() or is_any[self.runs.stack].any())
 
     def _made(
