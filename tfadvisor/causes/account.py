@@ -118,10 +118,10 @@ class PipelinePython(msgspec.Struct, frozen=True):
 
 
 class RunDone(msgspec.Struct, frozen=True):
-    """What libraries do in the steps for the arguments of calls."""
+    """What libraries do in the steps for the arguments and results of calls."""
 
     what: str
-    """`flattening` or `converting`."""
+    """`flattening`, `converting` or `checking`."""
     by: str
     """The library's innermost function that takes most of it: `_graph_flatten`."""
     fraction: float

@@ -81,7 +81,7 @@ def done_in_steps(
     """What libraries do there for the arguments of calls, but for tracing."""
     ready = steps.only(~stacks.does(Work.COMPILE)[steps.stack])
     found = []
-    for doing in (Doing.FLATTENING, Doing.CONVERTING):
+    for doing in (Doing.FLATTENING, Doing.CONVERTING, Doing.CHECKING):
         frames = stacks.frame[ready.stack][:, ::-1]
         is_it = stacks.doing(doing)[frames]
         rows = np.flatnonzero(is_it.any(axis=1))

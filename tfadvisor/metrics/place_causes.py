@@ -113,7 +113,8 @@ def _sampled_cause(question: Question) -> str | None:
     """
     host = class_shares(question.run)[TimeClass.HOST]
     for done in _done(question):
-        if done.fraction >= _HALF * host > 0:
+        is_argument = done.what in {doing.slug for doing in _ONE_BY_ONE}
+        if is_argument and done.fraction >= _HALF * host > 0:
             return done.what
     return None
 
@@ -181,9 +182,10 @@ def _done(question: Question) -> Sequence[RunDone]:
     """
     account = question.settings.account
     jax = question.run.hosts[0].capture.framework == "jax"
-    usual = (Doing.FLATTENING if jax else Doing.CONVERTING).slug
+    usual = (Doing.FLATTENING, Doing.CHECKING) if jax else (Doing.CONVERTING,)
+    slugs = {doing.slug for doing in usual}
     every = () if account is None else account.done
-    return [done for done in every if done.what == usual]
+    return [done for done in every if done.what in slugs]
 
 
 def _by_samples(question: Question, doing: Doing) -> RunDone:
@@ -298,3 +300,17 @@ def tensor_making_fraction(question: Question) -> float:
 def tensor_making_place(question: Question) -> str:
     """The line of the program that takes most of that: `main (train.py:60)`."""
     return _in_words(_by_samples(question, Doing.CONVERTING).places[0])
+
+
+@metric(unit=Unit.FRACTION)
+def nan_check_fraction(question: Question) -> float:
+    """Share of the steps in which JAX looks for NaN in what a call has returned, and
+    waits for it, by samples of the whole run.
+    """
+    return _by_samples(question, Doing.CHECKING).fraction
+
+
+@fact
+def nan_check_place(question: Question) -> str:
+    """The line of the program whose calls it checks most: `train (train.py:58)`."""
+    return _in_words(_by_samples(question, Doing.CHECKING).places[0])

@@ -63,3 +63,17 @@ def test_samples_tell_what_a_trace_without_python_does_not_know() -> None:
     assert jax.fact("flattening_event") == "_graph_flatten"
     assert jax.value("flattening_count") is None
     assert jax.value("tensor_making_fraction") is None
+
+
+def test_samples_tell_how_long_results_are_looked_through() -> None:
+    """One of four samples is in JAX's check for NaN."""
+    api = "/venv/lib/python3.11/site-packages/jax/_src/api.py:_nan_check_posthook:90"
+    turn = [(f"train.py:main:58 {api}", 1), ("train.py:main:58", 2)]
+    turn.append(("train.py:main:50", 1))
+    known = Settings(account=account_of(sampled(60 * turn), 40.0))
+
+    found = calls_of_one_program(0).measure(known)
+
+    assert found.value("nan_check_fraction") == pytest.approx(0.25, abs=0.01)
+    assert found.fact("nan_check_place") == "main (train.py:58)"
+    assert found.fact("host_cause") is None

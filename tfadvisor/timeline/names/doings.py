@@ -51,6 +51,7 @@ class Doing(IntEnum):
     EVALUATING = 23
     PUTTING = 24
     GETTING = 25
+    CHECKING = 26
 
     @property
     def words(self) -> str:
@@ -90,6 +91,7 @@ _WORDS = {
     Doing.EVALUATING: "evaluation",
     Doing.PUTTING: "putting arrays on devices",
     Doing.GETTING: "asking for a batch",
+    Doing.CHECKING: "checking results for NaN",
 }
 
 
@@ -105,6 +107,11 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 _TABLE = (
+    _Row(
+        Doing.CHECKING,
+        r"dispatch\.py|api\.py",
+        r"_nan_check_posthook|_?check_special(?:_array)?",
+    ),
     _Row(Doing.CONVERTING, r"dtypes\.py", r"_dtype_and_weaktype|is_weakly_typed|dtype"),
     _Row(Doing.CONVERTING, r"tensor_conversion\w*\.py|constant_op\.py", r"convert_\w+"),
     _Row(Doing.FLATTENING, r"", r"_?\w*flatten\w*|tree_leaves\w*|tree_structure"),

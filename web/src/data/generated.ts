@@ -372,7 +372,7 @@ export interface PipelinePython {
   adapter: string;
 }
 
-/** What libraries do in the steps for the arguments of calls. */
+/** What libraries do in the steps for the arguments and results of calls. */
 export interface RunDone {
   what: string;
   by: string;
