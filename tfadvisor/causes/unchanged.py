@@ -10,13 +10,22 @@ from functools import cached_property
 
 import msgspec
 
-from tfadvisor.causes.called import functions_in, last_name
+from tfadvisor.causes.called import (
+    CHANGING,
+    TRACED_METHODS,
+    arguments_in,
+    functions_in,
+    last_name,
+    owner_of,
+)
 from tfadvisor.causes.loop_data import Loop, names_in
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import functions_around, own_nodes, with_aliases
 
 _DEEPEST = 4
 """Calls from the loop to the compiled function."""
+_MOST_SITES = 50
+"""Calls of a function; nobody looks at more."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _Inside = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -52,7 +61,15 @@ def unchanged_arguments(
     of it gets unchanged in the rounds of the innermost loop around it. None where they
     do not show its calls, or no loop comes to them.
     """
-    program = _Program(files)
+    try:
+        return _unchanged(_Program(files), function, names)
+    except RecursionError:  # of an expression that no person writes
+        return None
+
+
+def _unchanged(
+    program: _Program, function: str, names: frozenset[str]
+) -> Unchanged | None:
     defined = program.definition(function)
     if defined is None:
         return None
@@ -88,13 +105,20 @@ class _Program:
         return found[0] if len(found) == 1 else None
 
     def sites(self, name: str) -> list[_Site]:
-        """Its calls, by this name or one that is given to what is made of it."""
+        """Its calls, by this name or one that is given to what is made of it; nothing
+        where that gives some of its arguments itself.
+        """
         if name not in self._sites:
-            self._sites[name] = [
-                _site(parsed, call)
+            trees = [parsed.tree for parsed in self._files]
+            calls = [
+                (parsed, call)
                 for parsed in self._files
                 for call in _calls(parsed.tree, name)
             ]
+            is_seen = not any(_is_bound(tree, name) for tree in trees)
+            if len(calls) > _MOST_SITES or not is_seen:
+                calls = []
+            self._sites[name] = [_site(parsed, call) for parsed, call in calls]
         return self._sites[name]
 
     def loop_of(self, site: _Site, depth: int = 0) -> tuple[ParsedFile, Loop] | None:
@@ -113,6 +137,10 @@ class _Program:
         self, site: _Site, function: _Function, name: str, depth: int = 0
     ) -> bool:
         """Whether a call gives a function the same in each round for an argument."""
+        called = site.parsed.names.called(site.call)
+        is_own = called.names[0] in ("self", "cls") or _is_method(function)
+        if called.is_method and not is_own:  # of another object, by the same name
+            return False
         value = _given(site.call, function, name)
         return value is not None and self._is_same(value, site, depth)
 
@@ -124,7 +152,7 @@ class _Program:
         if isinstance(value, ast.Name):
             return self._is_same_name(value.id, site, depth)
         if isinstance(value, ast.Attribute):
-            is_kept = not self._is_written(value.attr)
+            is_kept = not {value.attr, ""} & self._written
             return is_kept and self._is_same(value.value, site, depth)
         if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Constant):
             return self._is_same(value.value, site, depth)
@@ -134,12 +162,12 @@ class _Program:
         if name in site.bound or name in self._set_by_functions:
             return False
         if site.loop is not None:
-            return not _may_change(name, site.loop)
+            return not self._may_change(name, site.loop, site.parsed)
         if site.function is None or depth == _DEEPEST:
             return False
         if name not in _parameters(site.function):
             return self._is_global(name, site)
-        if _may_change(name, site.function):
+        if self._may_change(name, site.function, site.parsed):
             return False
         callers = self.sites(site.function.name)
         is_only = self.definition(site.function.name) is site.function
@@ -160,36 +188,93 @@ class _Program:
         writing = [node for node in nodes if _writes(name, node)]
         others = [node for node in ast.walk(site.parsed.tree) if _writes(name, node)]
         loops = [node for node in nodes if isinstance(node, ast.For | ast.While)]
-        in_loops = any(_may_change(name, loop) for loop in loops)
+        in_loops = any(self._may_change(name, loop, site.parsed) for loop in loops)
         return len(writing) == len(others) == 1 and not in_loops
+
+    def _may_change(self, name: str, inside: ast.AST, parsed: ParsedFile) -> bool:
+        """Whether anything there, in functions that it defines too, may give a name
+        another value, or change what it stands for in place. parsed: the file.
+        """
+        others = _other_names(name, parsed.tree)
+        for node in ast.walk(inside):
+            if _writes(name, node) or _augmented(node) in others:
+                return True
+            if not others.isdisjoint(self._changed(node)):
+                return True
+        return False
+
+    def _changed(self, node: ast.AST) -> set[str]:
+        """Names whose values it may change in place."""
+        touched = _touched(node, self._filling)
+        return set[str]().union(*map(names_in, touched))
+
+    @cached_property
+    def _functions(self) -> list[_Function]:
+        return [
+            function for parsed in self._files for function in functions_in(parsed.tree)
+        ]
+
+    @cached_property
+    def _filling(self) -> frozenset[str]:
+        """Functions that may change what they are given."""
+        found: set[str] = set()
+        for function in self._functions:
+            given = arguments_in(function.args)
+            for node in own_nodes(function):
+                is_kept = isinstance(node, ast.Call)  # as of a model's method
+                touched = [] if is_kept else _touched(node, frozenset())
+                if any(not given.isdisjoint(names_in(value)) for value in touched):
+                    found.add(function.name)
+        return frozenset(found)
 
     @cached_property
     def _set_by_functions(self) -> frozenset[str]:
-        """Names that functions declare as those of their module or outer function."""
+        """Names of their module or of an outer function that functions declare to set,
+        or may change in place.
+        """
         found: set[str] = set()
-        for parsed in self._files:
-            for node in ast.walk(parsed.tree):
+        for function in self._functions:
+            own, changed = arguments_in(function.args), set[str]()
+            for node in own_nodes(function):
                 if isinstance(node, ast.Global | ast.Nonlocal):
                     found |= set(node.names)
+                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    own.add(node.id)
+                changed |= self._changed(node)
+            found |= changed - own
         return frozenset(found)
 
-    def _is_written(self, attribute: str) -> bool:
-        """Whether an attribute of this name is set, or what it stands for changed,
-        elsewhere than where its object is made.
+    @cached_property
+    def _written(self) -> frozenset[str]:
+        """Attributes that are set, or what they stand for changed, elsewhere than where
+        their object is made, and those that functions compute. "" for any.
         """
+        found = {function.name for function in self._functions}
         for parsed in self._files:
-            making = [
-                function
-                for function in functions_in(parsed.tree)
-                if function.name in ("__init__", "__post_init__", "setup")
-            ]
-            inside = [range(f.lineno, (f.end_lineno or f.lineno) + 1) for f in making]
+            held = _held_attributes(parsed.tree)
+            making = set[int]()
+            for function in functions_in(parsed.tree):
+                if function.name in ("__init__", "__post_init__", "setup"):
+                    last = function.end_lineno or function.lineno
+                    making.update(range(function.lineno, last + 1))
             for node in ast.walk(parsed.tree):
-                line = getattr(node, "lineno", 0)
-                is_made = any(line in lines for lines in inside)
-                if not is_made and _sets_attribute(attribute, node):
-                    return True
-        return False
+                if getattr(node, "lineno", 0) not in making:
+                    found |= _set_attributes(node)
+                    for value in _touched(node, self._filling):
+                        found |= _attributes(value, held)
+                    found |= held.get(_augmented(node), set())
+        return frozenset(found)
+
+
+def _is_bound(tree: ast.Module, name: str) -> bool:
+    """Whether a `partial` gives a function some of its arguments."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and last_name(node) == "partial":
+            given = _given_values(node)
+            first, is_more = given[:1], len(given) > 1
+            if is_more and isinstance(first[0], ast.Name) and first[0].id == name:
+                return True
+    return False
 
 
 def _calls(tree: ast.Module, name: str) -> Iterator[ast.Call]:
@@ -208,7 +293,8 @@ def _site(parsed: ParsedFile, call: ast.Call) -> _Site:
         for node in nodes
         if isinstance(node, ast.For | ast.While) and _is_in_body(node, call)
     ]
-    inner = [node for node in nodes if _holds(node, call)]
+    binding = [node for node in nodes if isinstance(node, _Inside | ast.Lambda)]
+    inner = [node for node in binding if _holds(node, call)]
     bound = frozenset[str]().union(*map(_bound_by, inner))
     innermost = max(loops, key=lambda loop: loop.lineno, default=None)
     return _Site(parsed, call, function, innermost, bound)
@@ -217,7 +303,7 @@ def _site(parsed: ParsedFile, call: ast.Call) -> _Site:
 def _bound_by(node: ast.AST) -> set[str]:
     """Names that a comprehension or a lambda binds; nothing for other nodes."""
     if isinstance(node, ast.Lambda):
-        return {argument.arg for argument in node.args.args}
+        return arguments_in(node.args)
     if isinstance(node, _Inside):
         return set[str]().union(*(names_in(each.target) for each in node.generators))
     return set()
@@ -249,7 +335,9 @@ def _given(call: ast.Call, function: _Function, name: str) -> ast.expr | None:
     is_plain = all(keyword.arg is not None for keyword in call.keywords)
     positional = [*function.args.posonlyargs, *function.args.args]
     names = [argument.arg for argument in positional]
-    is_method = names[:1] == ["self"] and isinstance(call.func, ast.Attribute)
+    is_method = _is_method(function)
+    if is_method and not isinstance(call.func, ast.Attribute):
+        return None  # of one object, or of the class
     if name in names:
         place = names.index(name) - int(is_method)
         if 0 <= place < len(call.args):
@@ -257,6 +345,10 @@ def _given(call: ast.Call, function: _Function, name: str) -> ast.expr | None:
             starred = any(isinstance(value, ast.Starred) for value in before)
             return None if starred else call.args[place]
     return _default(function).get(name) if is_plain and not _stars(call) else None
+
+
+def _is_method(function: _Function) -> bool:
+    return _parameters(function)[:1] in (["self"], ["cls"])
 
 
 def _stars(call: ast.Call) -> bool:
@@ -278,34 +370,67 @@ def _default(function: _Function) -> Mapping[str, ast.expr]:
 # What may change a name's value.
 
 
-def _may_change(name: str, inside: ast.AST) -> bool:
-    """Whether anything there, in functions that it defines too, may give a name another
-    value, or change what it stands for in place.
-    """
-    return any(_writes(name, node) or _changes(name, node) for node in ast.walk(inside))
-
-
 def _writes(name: str, node: ast.AST) -> bool:
     """Whether a node binds a name; nothing of a function's own parameters."""
     if isinstance(node, ast.Name):
         return node.id == name and isinstance(node.ctx, ast.Store | ast.Del)
-    if isinstance(node, ast.ExceptHandler):
+    if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
         return node.name == name
+    if isinstance(node, ast.MatchMapping):
+        return node.rest == name
     if isinstance(node, ast.alias):
         return (node.asname or node.name.partition(".")[0]) == name
     return isinstance(node, _SCOPES) and getattr(node, "name", "") == name
 
 
-def _sets_attribute(attribute: str, node: ast.AST) -> bool:
-    """As _writes and _changes, of an attribute of any object."""
-    if isinstance(node, ast.Attribute) and node.attr == attribute:
-        return isinstance(node.ctx, ast.Store | ast.Del)
-    return any(_changes(name, node) for name in _attributes(attribute, node))
+def _augmented(node: ast.AST) -> str:
+    """The name that `+=` may change in place; "" for none."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        return node.target.id
+    return ""
 
 
-def _attributes(attribute: str, node: ast.AST) -> set[str]:
-    """How an attribute is written in an expression: `self.rows`."""
-    return {name for name in names_in(node) if name.endswith(f".{attribute}")}
+def _other_names(name: str, tree: ast.Module) -> set[str]:
+    """Of what a name stands for, as `rows = fixed` gives them, with itself."""
+    found = {name}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+            targets = [each.id for each in node.targets if isinstance(each, ast.Name)]
+            if name in (node.value.id, *targets):
+                found |= {node.value.id, *targets}
+    return found
+
+
+def _held_attributes(tree: ast.Module) -> dict[str, set[str]]:
+    """By a name, the attributes that it may stand for: `rows = self.fixed`."""
+    found: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, set()).add(node.value.attr)
+    return found
+
+
+def _set_attributes(node: ast.AST) -> set[str]:
+    """That a node sets; "" for any."""
+    if isinstance(node, ast.Attribute):
+        return {node.attr} if isinstance(node.ctx, ast.Store | ast.Del) else set()
+    if isinstance(node, ast.Call) and last_name(node) in ("setattr", "__setattr__"):
+        texts = [each.value for each in node.args if isinstance(each, ast.Constant)]
+        return {next((text for text in texts if isinstance(text, str)), "")}
+    return set()
+
+
+def _attributes(value: ast.expr, held: Mapping[str, set[str]]) -> set[str]:
+    """In an expression, with those that its names stand for."""
+    found: set[str] = set()
+    for node in ast.walk(value):
+        if isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.Name):
+            found |= held.get(node.id, set())
+    return found
 
 
 _READING = frozenset(
@@ -315,20 +440,28 @@ _READING = frozenset(
 """Functions that change none of their arguments."""
 
 
-def _changes(name: str, node: ast.AST) -> bool:
-    """Whether it sets a part of what a name stands for, calls one of its methods for
-    its effect, or gives it to a function of which nothing is kept, as a shuffle.
+_COMPUTING = (TRACED_METHODS - CHANGING) | frozenset(
+    "block_until_ready copy count index item numpy tolist".split()
+)
+"""Methods that leave what they belong to as it is, where their result is kept."""
+
+
+def _touched(node: ast.AST, filling: frozenset[str]) -> list[ast.expr]:
+    """What may be changed in place: of which a part is set, a method called, or what is
+    given to a function of which nothing is kept, as a shuffle. filling: functions
+    that change what they are given.
     """
     if isinstance(node, ast.Subscript | ast.Attribute):
-        is_stored = isinstance(node.ctx, ast.Store | ast.Del)
-        return is_stored and name in names_in(node.value)
-    if isinstance(node, ast.Call):
-        touched = [each.value for each in node.keywords if each.arg == "out"]
-    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        touched = _touched_for_its_effect(node.value)
-    else:
-        return False
-    return any(name in names_in(value) for value in touched)
+        return [node.value] if isinstance(node.ctx, ast.Store | ast.Del) else []
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return _touched_for_its_effect(node.value)
+    if not isinstance(node, ast.Call):
+        return []
+    touched = [each.value for each in node.keywords if each.arg == "out"]
+    owner = owner_of(node)
+    if owner is not None and last_name(node) not in _COMPUTING:
+        touched.append(owner)
+    return touched + (_given_values(node) if last_name(node) in filling else [])
 
 
 def _touched_for_its_effect(call: ast.Call) -> list[ast.expr]:
@@ -337,5 +470,9 @@ def _touched_for_its_effect(call: ast.Call) -> list[ast.expr]:
     if isinstance(call.func, ast.Attribute):
         touched.append(call.func.value)
     if last_name(call) not in _READING:
-        touched += [*call.args, *(keyword.value for keyword in call.keywords)]
+        touched += _given_values(call)
     return touched
+
+
+def _given_values(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]

@@ -59,7 +59,7 @@ def _of_program(question: Question, module: str, ops: Sequence[HotOp]) -> Again 
         return None
     names = frozenset[str]().union(*map(_made_of, ops))
     unchanged = source.unchanged_arguments(function, names)
-    if unchanged is None:
+    if unchanged is None or unchanged.names == names:  # to measure a call
         return None
     same = [op for op in ops if _made_of(op) <= unchanged.names and _computes(op)]
     order = [name for op in same for name in sorted(_made_of(op))]

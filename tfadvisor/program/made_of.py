@@ -60,10 +60,12 @@ def made_of(module: Module) -> Mapping[str, Made]:
 
 
 def _roots(module: Module) -> Mapping[int, Made]:
-    """By a parameter's number, of those whose arrays all have names."""
+    """By a parameter's number, of those whose arrays all have names and are only read:
+    what a program may write into, as a reference of JAX, does not stay what it was.
+    """
     found: dict[int, Made | None] = {}
     for argument in arguments(module):
-        root = _ROOT.match(argument.name)
+        root = None if argument.donated else _ROOT.match(argument.name)
         name = None if root is None else frozenset({root.group()})
         found[argument.number] = _sum(found.get(argument.number, frozenset()), name)
     return {number: roots for number, roots in found.items() if roots is not None}

@@ -31,6 +31,12 @@ PLAIN = """fixed, labels = load()
 for batch in batches:
     out = predict(fixed, labels, batch)
 """
+CHANGING = """other = fixed
+
+def fill(rows):
+    rows[0] = 1
+    return 2
+"""
 THROUGH_FUNCTIONS = """def scores(fixed, labels, batch):
     mean = predict(fixed, labels, batch=batch)
     return mean + 2
@@ -97,14 +103,29 @@ def test_a_module_s_own_name_is_unchanged_if_it_is_written_once(tmp_path: Path) 
         "for fixed in batches: pass",
         "with open_one() as fixed: pass",
         "if (fixed := batch): pass",
+        "match batch:\n        case [fixed, *_]: pass",
+        "match batch:\n        case {1: 2, **fixed}: pass",
+        "first = fixed.pop()",
+        "other += 1",
+        "count = fill(fixed)",
     ],
 )
 def test_what_a_line_of_the_loop_may_change_is_not(line: str, tmp_path: Path) -> None:
-    found = unchanged(tmp_path, f"{PLAIN}    {line}\n")
+    found = unchanged(tmp_path, f"{CHANGING}{PLAIN}    {line}\n")
 
     assert found is not None
     assert "fixed" not in found[0]
     assert "labels" in found[0]
+
+
+def test_functions_that_nobody_calls_in_vain_are_no_reason(tmp_path: Path) -> None:
+    """Methods that compute, and functions that read what they are given."""
+    size = "def size(rows):\n    return 2\n"
+    reading = "    means.append(fixed.mean() + size(fixed))\n"
+    found = unchanged(tmp_path, f"{CHANGING}{size}{PLAIN}{reading}")
+
+    assert found is not None
+    assert "fixed" in found[0]
 
 
 @pytest.mark.parametrize(
@@ -114,6 +135,12 @@ def test_what_a_line_of_the_loop_may_change_is_not(line: str, tmp_path: Path) ->
         "model.fixed.update(batch)",
         "model.fixed[0] = 1",
         "rng.shuffle(model.fixed)",
+        "model.part.fixed[0] = 1",
+        "first = model.fixed.pop()",
+        "setattr(model, 'fixed', other())",
+        "rows = model.fixed\nrows += 1",
+        "rows = model.fixed\nrows[0] = 1",
+        "class Other:\n    @property\n    def fixed(self):\n        return draw()",
     ],
 )
 def test_an_attribute_that_is_set_anywhere_is_not(line: str, tmp_path: Path) -> None:
@@ -146,6 +173,8 @@ def test_nothing_is_known_without_a_loop_around_each_call(
         "for batch in batches:\n    out = predict(load(), labels(), batch)\n",
         "for batch in batches:\n    out = [predict(x, y, z) for x, y, z in batch]\n",
         "def f():\n    global fixed\n\nfor b in batches:\n    predict(fixed, b, b)\n",
+        "for b in batches:\n    f = lambda *, fixed: predict(fixed, next(b), next(b))\n",
+        "for b in batches:\n    out = model.predict(other, b, b)\n",
     ],
 )
 def test_what_cannot_be_seen_is_not_unchanged(program: str, tmp_path: Path) -> None:
@@ -153,3 +182,57 @@ def test_what_cannot_be_seen_is_not_unchanged(program: str, tmp_path: Path) -> N
 
     assert found is not None
     assert not found[0] & {"fixed", "labels", "batch"}
+
+
+def test_what_a_function_changes_of_its_module_is_not_unchanged(tmp_path: Path) -> None:
+    changing = FROM_A_MODULE.replace("    return", "    FIXED[0] = batch\n    return")
+
+    assert unchanged(tmp_path, changing) == ({"labels", "noise"}, 7)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "step = functools.partial(predict, 0)\nfor b in batches:\n    o = step(x, b)\n",
+        PLAIN * 51,
+    ],
+)
+def test_calls_that_are_not_all_seen_tell_nothing(program: str, tmp_path: Path) -> None:
+    assert unchanged(tmp_path, program) is None
+
+
+@pytest.mark.parametrize(
+    "made", ["predict = jax.jit(model.predict)", "predict = jax.jit(Model.predict)"]
+)
+def test_a_method_by_another_name_hides_which_argument_is_which(
+    made: str, tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text(
+        "class Model:\n    def predict(self, fixed, batch):\n        return fixed\n"
+        f"{made}\nfor batch in batches:\n    batch = predict(batch, table)\n"
+    )
+
+    found = ProgramSource(tmp_path).unchanged_arguments("predict", NAMES)
+
+    assert found is not None
+    assert not found.names
+
+
+def test_a_method_of_a_class_is_given_no_class(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "class Model:\n    @classmethod\n    def predict(cls, fixed, batch):\n"
+        "        return fixed\n"
+        "for batch in batches:\n    batch = Model.predict(batch, table)\n"
+    )
+
+    found = ProgramSource(tmp_path).unchanged_arguments("predict", NAMES)
+
+    assert found is not None
+    assert found.names == {"batch"}
+
+
+def test_a_deep_expression_is_no_error(tmp_path: Path) -> None:
+    deep = "fixed" + "[0]" * 1500
+    program = f"for batch in batches:\n    out = predict({deep}, 1, batch)\n"
+
+    assert unchanged(tmp_path, program) is None

@@ -79,12 +79,14 @@ def test_ops_made_of_what_the_loop_does_not_change(
 def test_without_the_programs_files_nothing_is_known(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Nor with files in which no loop calls it."""
-    (tmp_path / "train.py").write_text(PROGRAM.replace("predict(points", "other(a"))
-
-    for source in (None, ProgramSource(tmp_path)):
-        with pytest.raises(MetricAbsent):
-            module.same_results(asked(monkeypatch, source, *OPS))
+    """Nor with files in which no loop calls it, or one that gives it all the same, as
+    where a call is measured.
+    """
+    for text in ("other(a", "predict(batches, labels, points)  # "):
+        (tmp_path / "train.py").write_text(PROGRAM.replace("predict(points", text))
+        for source in (None, ProgramSource(tmp_path)):
+            with pytest.raises(MetricAbsent):
+                module.same_results(asked(monkeypatch, source, *OPS))
 
 
 def test_of_what_the_loop_changes_nothing_stays_the_same(

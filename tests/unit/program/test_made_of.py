@@ -80,3 +80,20 @@ def test_what_is_no_argument_or_has_no_name_is_unknown() -> None:
 
     assert not {"nameless", "drawn", "of what is drawn"} & set(found)
     assert found["known"] == {"x"}
+
+
+def test_of_what_it_may_write_into_nothing_is_known() -> None:
+    body = hlo.computation(
+        1,
+        argument(1, "table"),
+        argument(2, "batch"),
+        hlo.op(3, "negate", "f32[8]", 1, name="of_table"),
+        hlo.op(4, "negate", "f32[8]", 2, name="of_batch"),
+        hlo.op(5, "tuple", "(f32[8], f32[8])", 3, 4),
+    )
+    donated = hlo.field(8, hlo.alias([0], 0))
+
+    found = names(Module(hlo.module(body, extra=donated)))
+
+    assert "of_table" not in found
+    assert found["of_batch"] == {"batch"}
