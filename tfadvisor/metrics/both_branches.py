@@ -13,13 +13,13 @@ from tfadvisor.patterns import pattern
 from tfadvisor.timeline.summary import HotOp
 from tfadvisor.units import Unit
 
-_MAPPED = pattern(r"(?:^|/)vmap\(")
+_MAPPED = pattern(r"(?:^|/)vmap\(.*/select_n\Z")
 _BEFORE = pattern(r"/(?:cond|switch)\Z")
-"""Of paths of JAX's."""
+"""Of paths of JAX's; the selects of a mapped loop have its own."""
 VMAP, CALLER = "vmap", "caller"
 """What makes both: a vmap around the cond, or the program before it."""
-_BRANCHES = re.compile(r"\b(?:cond|switch)\(")
-"""What makes them, as programs write it."""
+_BRANCHES = re.compile(r"(?<!linalg\.)\b(?:cond|switch)\(")
+"""What makes them, as programs write it; NumPy's is a matrix' condition number."""
 
 
 _Chooses = tuple[str, int, str]

@@ -13,9 +13,11 @@ from tfadvisor.program.module import Computation, Instruction, Module
 from tfadvisor.program.operations import SourceLocation, location_of
 
 Place = tuple[str, int, int]
-"""File and line of a select, or of a conditional with the branch that is given it."""
+"""File and line of a select or a conditional, and which of its branches needs it."""
 _Use = Place | bool | None
-"""Where it is selected; True where something else uses it, None where nothing does."""
+"""Where it is selected; True where something else uses it, or several branches need it;
+None where nothing does.
+"""
 _MOST = 20_000
 """Instructions of a program beyond which nobody looks."""
 _EFFECTS = frozenset(("outfeed", "send", "custom-call"))
@@ -93,9 +95,7 @@ def _of_operand(
     instruction: Instruction, place: int, places: dict[Place, SourceLocation]
 ) -> _Use:
     """The first operand of what chooses is what it chooses by."""
-    if place and instruction.opcode == "select":
-        return _place_of(instruction, 0, places) or True
-    if place and instruction.opcode == "conditional":
+    if place and instruction.opcode in ("select", "conditional"):
         return _place_of(instruction, place, places) or True
     return True
 

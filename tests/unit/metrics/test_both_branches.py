@@ -20,6 +20,8 @@ PROGRAM = """
 def one(x):
     return jax.lax.cond(x > 0, costly, cheap, x)
 masked = jnp.where(mask, x, 0)
+safe = jnp.where(jnp.linalg.cond(x) < 1e6, solved(x), 0)
+turned = jax.lax.while_loop(lambda s: cond(s), body, x)
 """
 MAPPED = "jit(f)/vmap()/select_n"
 
@@ -66,8 +68,16 @@ def test_ops_that_one_branch_is_given(
     assert module.both_branches_by(question) == "caller"
 
 
-@pytest.mark.parametrize("other", [op(60, 4), op(60, 3, "jit(f)/select_n")])
-def test_a_mask_or_a_cond_outside_of_vmap_is_none(
+@pytest.mark.parametrize(
+    "other",
+    [
+        op(60, 4),
+        op(60, 5),
+        op(60, 6, "jit(f)/vmap()/while"),
+        op(60, 3, "jit(f)/select_n"),
+    ],
+)
+def test_a_mask_a_loop_or_a_cond_outside_of_vmap_is_none(
     other: HotOp, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with pytest.raises(MetricAbsent):

@@ -108,3 +108,18 @@ def test_what_one_branch_of_a_conditional_is_given() -> None:
     found = lines(Module(hlo.module(*branches, body, entry=1)))
 
     assert found == {"reset": 51, "fresh": 51}
+
+
+def test_what_both_sides_are_made_of_counts_whatever_holds() -> None:
+    """As the operand of a cond, which is made before it."""
+    body = hlo.computation(
+        1,
+        argument(1),
+        argument(2, "pred[8]"),
+        hlo.op(3, "sine", "f32[8]", 1, name="before"),
+        hlo.op(4, "exponential", "f32[8]", 3, name="costly"),
+        hlo.op(5, "negate", "f32[8]", 3, name="cheap"),
+        chosen(6, 2, 4, 5, 26),
+    )
+
+    assert lines(Module(hlo.module(body))) == {"costly": 26, "cheap": 26}
