@@ -7,18 +7,28 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from tfadvisor.causes.called import ON_DEVICES, called_names, functions_in, last_name
+from tfadvisor.causes.called import (
+    ON_DEVICES,
+    called_names,
+    calls_in,
+    functions_in,
+    last_name,
+)
 from tfadvisor.causes.loop_data import bindings_in, names_in, spread
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import covers, functions_around, made_by_calls
 
 _COMPILERS = frozenset("jit pjit pmap function filter_jit filter_pmap".split())
 """Functions and decorators of JAX, TensorFlow, Flax and Equinox."""
+_STEPS = frozenset(
+    "evaluate fit predict predict_on_batch test_on_batch train_on_batch".split()
+)
+"""Methods of Keras' models."""
 
 
 class _Definition(NamedTuple):
@@ -121,6 +131,34 @@ class HostCalls:
     def may_dispatch(self, call: ast.Call) -> bool:
         """Whether it is not known to run on the host, or runs the program's own."""
         return not self._is_known(call) or last_name(call) in self._names.defined
+
+    def is_on_devices(self, call: ast.Call) -> bool:
+        """Whether it may run what is compiled, a framework, or a function of the file
+        that does, as an eager step.
+        """
+        return last_name(call) in self._on_devices or self._may_be_a_step(call)
+
+    def _may_be_a_step(self, call: ast.Call) -> bool:
+        """By its own name: also of what nothing is known, as a model."""
+        name, called = last_name(call), self._names.called(call)
+        if called.path or called.is_method:
+            return called.package in ON_DEVICES or name in _STEPS
+        return not self._is_known(call)
+
+    @cached_property
+    def _on_devices(self) -> frozenset[str]:
+        """Names of what is compiled, and of functions that call it or a framework."""
+        functions = self._names.functions
+        called = {name: called_names(inside) for name, inside in functions.items()}
+        found = set(self._compiled)
+        for name, inside in functions.items():
+            if any(map(self._may_be_a_step, calls_in(inside))):
+                found.add(name)
+        before = -1
+        while before != len(found):
+            before = len(found)
+            found |= {name for name, calls in called.items() if calls & found}
+        return frozenset(found)
 
     def _is_known(self, node: ast.AST) -> bool:
         """Whether it is no call, or one that is known to run on the host."""

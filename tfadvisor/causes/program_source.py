@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from tfadvisor.causes.called import last_name
+from tfadvisor.causes.called import calls_in, last_name
 from tfadvisor.causes.compilable import HostWork, host_work
 from tfadvisor.causes.compiled_names import HostCalls, compiled_names, lambda_line
 from tfadvisor.causes.loop_data import (
@@ -324,15 +324,16 @@ class ProgramSource:
         return host_work(self.files, file, around[-1])
 
     def element_loop(self, file: str, line: int) -> str:
-        """The head of the innermost loop around a line in its function, which calls
-        nothing compiled: `for row in rows`; "" where there is none.
+        """The head of the innermost loop over elements around a line in its function,
+        which calls nothing compiled and of no framework: `for row in rows`; "" where
+        there is none.
         """
         parsed = self.files.read(file)
         loop = None if parsed is None else element_loop(parsed.tree, line)
-        if loop is None:
+        if parsed is None or loop is None or isinstance(loop, ast.While):
             return ""
-        calls = (node for node in ast.walk(loop) if isinstance(node, ast.Call))
-        if self._compiled & set(map(last_name, calls)):
+        host = self._host_calls(parsed)
+        if any(host.is_on_devices(call) for call in calls_in(loop)):
             return ""
         return head_of(loop)
 

@@ -74,3 +74,38 @@ def test_a_line_in_no_loop_but_that_of_the_steps_is_none(tmp_path: Path) -> None
     found = measured(tmp_path, 4_000, 5)
 
     assert found.value("element_loop_fraction") is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for place in places:\n        found.append(model(place))",
+        "for place in places:\n        found.append(agent.train_on_batch(place))",
+        "for place in places:\n        found.append(jax.numpy.sum(place))",
+        "for place in places:\n        found.append(eager(place))",
+        "while places:\n        found.append(places.pop())",
+    ],
+)
+def test_a_loop_that_may_be_of_steps_or_waits_for_something_is_none(
+    body: str, tmp_path: Path
+) -> None:
+    """Rounds of a while are not elements."""
+    eager = "def eager(place):\n    return jax.numpy.sum(place)\n"
+    (tmp_path / "train.py").write_text(
+        f"import jax\n{eager}def pairs(places, found):\n    {body}\n"
+    )
+
+    assert ProgramSource(tmp_path).element_loop("train.py", 6) == ""
+
+
+def test_a_loop_may_call_functions_that_stay_on_the_host(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "import numpy as np\n"
+        "def norm(place):\n    return np.linalg.norm(place)\n"
+        "def pairs(places):\n"
+        "    for place in places:\n        print(norm(place), len(place))\n"
+    )
+
+    found = ProgramSource(tmp_path).element_loop("train.py", 6)
+
+    assert found == "for place in places"
