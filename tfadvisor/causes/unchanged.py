@@ -332,27 +332,24 @@ def _given(call: ast.Call, function: _Function, name: str) -> ast.expr | None:
     for keyword in call.keywords:
         if keyword.arg == name:
             return keyword.value
-    is_plain = all(keyword.arg is not None for keyword in call.keywords)
-    positional = [*function.args.posonlyargs, *function.args.args]
-    names = [argument.arg for argument in positional]
     is_method = _is_method(function)
     if is_method and not isinstance(call.func, ast.Attribute):
         return None  # of one object, or of the class
-    if name in names:
-        place = names.index(name) - int(is_method)
-        if 0 <= place < len(call.args):
-            before = call.args[: place + 1]
-            starred = any(isinstance(value, ast.Starred) for value in before)
-            return None if starred else call.args[place]
-    return _default(function).get(name) if is_plain and not _stars(call) else None
+    positional = [*function.args.posonlyargs, *function.args.args]
+    names = [argument.arg for argument in positional][int(is_method) :]
+    place = names.index(name) if name in names else len(call.args)
+    if place < len(call.args):
+        return None if _stars(call.args[: place + 1]) else call.args[place]
+    is_plain = all(keyword.arg is not None for keyword in call.keywords)
+    return _default(function).get(name) if is_plain and not _stars(call.args) else None
 
 
 def _is_method(function: _Function) -> bool:
     return _parameters(function)[:1] in (["self"], ["cls"])
 
 
-def _stars(call: ast.Call) -> bool:
-    return any(isinstance(value, ast.Starred) for value in call.args)
+def _stars(given: Sequence[ast.expr]) -> bool:
+    return any(isinstance(value, ast.Starred) for value in given)
 
 
 def _default(function: _Function) -> Mapping[str, ast.expr]:
