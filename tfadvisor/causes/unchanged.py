@@ -388,14 +388,33 @@ def _augmented(node: ast.AST) -> str:
 
 
 def _other_names(name: str, tree: ast.Module) -> set[str]:
-    """Of what a name stands for, as `rows = fixed` gives them, with itself."""
+    """Of what a name stands for or a part of it, as `rows = fixed[:8]` and `for row in
+    fixed` give them, with itself.
+    """
     found = {name}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
-            targets = [each.id for each in node.targets if isinstance(each, ast.Name)]
-            if name in (node.value.id, *targets):
-                found |= {node.value.id, *targets}
+        if isinstance(node, ast.Assign):
+            value, targets = node.value, node.targets
+        elif isinstance(node, ast.For):
+            value, targets = node.iter, [node.target]
+        else:
+            continue
+        given = _shared(value)
+        shared = given.union(*map(_shared, targets))
+        if given and name in shared:
+            found |= shared
     return found
+
+
+def _shared(value: ast.expr) -> set[str]:
+    """Variables of which it is the value, or a part of it."""
+    if isinstance(value, ast.Name):
+        return {value.id} - {"self", "cls"}
+    if isinstance(value, ast.Attribute | ast.Subscript | ast.Starred):
+        return _shared(value.value)
+    if isinstance(value, ast.Tuple | ast.List):
+        return set[str]().union(*map(_shared, value.elts))
+    return set()
 
 
 def _held_attributes(tree: ast.Module) -> dict[str, set[str]]:

@@ -32,6 +32,8 @@ for batch in batches:
     out = predict(fixed, labels, batch)
 """
 CHANGING = """other = fixed
+part = fixed[:8]
+first, *second = fixed, 1
 
 def fill(rows):
     rows[0] = 1
@@ -107,6 +109,9 @@ def test_a_module_s_own_name_is_unchanged_if_it_is_written_once(tmp_path: Path) 
         "match batch:\n        case {1: 2, **fixed}: pass",
         "first = fixed.pop()",
         "other += 1",
+        "part *= 2",
+        "first[0] = batch",
+        "for row in fixed:\n        row += 1",
         "count = fill(fixed)",
     ],
 )
