@@ -360,9 +360,10 @@ def test_a_wait_behind_a_printed_line_begins_no_epoch() -> None:
     turn = [(f"{MAIN}:42 {JAX}", 3), (f"{MAIN}:43", 2)]
     shown = [(f"{MAIN}:44 {INSTALLED}jax/_src/array.py:_value:637", 20)]
     script = [*10 * turn, *shown, (f"{MAIN}:42 {JAX}", 40)]
-    account = account_of(sampled(8 * script), 50.0)
+    asleep = [(1_100_000 * n + 710_000, 1_100_000 * n + 1_090_000) for n in range(8)]
+    account = account_of(sampled(8 * script, asleep=asleep), 50.0)
 
-    assert "first step of each epoch" not in shares(account)
+    assert list(shares(account)) == ["steps", WAITING]
 
 
 def test_compiling_inside_of_the_steps_line_is_no_step() -> None:
