@@ -11,6 +11,7 @@ from tfadvisor.advice.findings import OUTSIDE, Evidence, Finding, Fix, Location,
 from tfadvisor.advice.measured import Measured
 from tfadvisor.causes import (
     FIRST_BATCH,
+    FIRST_STEP,
     FREEING,
     LONG_PAUSES,
     PREDICTS,
@@ -281,6 +282,7 @@ _PREDICT_AT_ONCE = Fix(
 )
 _BY_NAME = {
     FIRST_BATCH: _BEGIN_ONCE,
+    FIRST_STEP: _BEGIN_ONCE,
     FREEING: _REPEAT,
     LONG_PAUSES: _ASK_WHAT_FILLS,
 }

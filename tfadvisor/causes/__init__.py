@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tfadvisor.causes.account import (
         FIRST_BATCH,
+        FIRST_STEP,
         FREEING,
         LONG_PAUSES,
         PREDICTS,
@@ -46,6 +47,7 @@ else:
             "Signature": "witness",
             "FREEING": "account",
             "FIRST_BATCH": "account",
+            "FIRST_STEP": "account",
             "LONG_PAUSES": "account",
             "PREDICTS": "account",
             "STEPS": "account",
@@ -57,6 +59,7 @@ else:
 
 __all__ = [
     "FIRST_BATCH",
+    "FIRST_STEP",
     "FREEING",
     "LONG_PAUSES",
     "OPS_ONE_BY_ONE",

@@ -373,6 +373,8 @@ class _RunTime(msgspec.Struct, frozen=True):
             begins = bool(news[sampled.stack[mine]].any())
             pause = sampled.only(mine & waits)
             words = self._pause_words(pause, depth, kind, begins=begins)
+            if words == FIRST_STEP:
+                kind = Work.INPUT.value  # it follows requests for batches
             if what == WAITING or kind not in _SAYS_LITTLE:
                 words = what
             if words is None:

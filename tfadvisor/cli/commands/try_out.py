@@ -218,7 +218,8 @@ def _tried(
         raise NothingToCompare(
             str(wanted.origin),
             "its findings offer no change of this program.",
-            "Give --patch or --env.",
+            "Make the change by hand, write `git diff > change.diff`, undo it with "
+            "`git apply -R change.diff`, and give --patch change.diff; or give --env.",
         )
     note(
         f"runs {' '.join(command)} again and again for up to {_words(seconds)}, and "
