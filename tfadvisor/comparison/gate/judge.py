@@ -14,7 +14,7 @@ from tfadvisor.advice.findings import Finding
 from tfadvisor.comparison.baseline.snapshot import NEED_CALLS, Baseline, Snapshot
 from tfadvisor.comparison.change import Comparison
 from tfadvisor.comparison.gate.config import Budget, Config, Relative
-from tfadvisor.comparison.gate.gated_metric import ask
+from tfadvisor.comparison.gate.gated_metric import STEP_TIME, ask
 from tfadvisor.comparison.gate.relative import check_relative
 from tfadvisor.comparison.gate.result import Check, Gated, GateResult, Outcome
 from tfadvisor.comparison.side import KnownFinding, found_of
@@ -26,6 +26,7 @@ from tfadvisor.units import Unit, in_words
 _BETTER = "It is better than noise explains"
 _NEW_BASELINE = ": `tfadvisor baseline accept` makes it what later runs are held to."
 FAILED, BROKEN, CANNOT_TELL = 1, 5, 4
+_MUCH_SHORTER = 0.9
 _MAY_BE_IGNORED = (Outcome.FAIL, Outcome.CANNOT_TELL, Outcome.WARN)
 
 
@@ -42,7 +43,8 @@ def judge(
     broken = {rule.name: rule.error for report in reports for rule in report.broken}
     checks = [check_budget(budget, reports) for budget in config.budgets]
     checks += check_relative(config, reports, candidates, baseline)
-    checks += check_rules(config, reports[0], candidates, baseline)
+    shorter = any(map(_is_much_shorter, checks))
+    checks += check_rules(config, reports[0], candidates, baseline, shorter=shorter)
     checks = [_broken(check, broken) for check in checks]
     checks, notices = _without_ignored(config, checks, today)
 
@@ -173,6 +175,14 @@ def _is_open(check: Check) -> bool:
     return check.outcome is Outcome.CANNOT_TELL and check.level == "error"
 
 
+def _is_much_shorter(check: Check) -> bool:
+    """Whether it is of a step time, a tenth below that of the baseline."""
+    is_known = check.value is not None and check.base is not None
+    if check.name != STEP_TIME or not is_known:
+        return False
+    return (check.value or 0.0) <= _MUCH_SHORTER * (check.base or 0.0)
+
+
 # Absolute limits.
 
 
@@ -239,9 +249,12 @@ def check_rules(
     report: Report,
     candidates: Sequence[Snapshot] = (),
     baseline: Baseline | None = None,
+    *,
+    shorter: bool = False,
 ) -> list[Check]:
     """One check a finding; findings whose level is off make none. New ones fail from a
-    severity on, known ones are debt.
+    severity on, known ones are debt. shorter: whether the step is much shorter than in
+    the baseline: what was hidden is seen then, and nothing got worse.
     """
     found: list[Check] = []
     for finding in report.findings:
@@ -253,7 +266,7 @@ def check_rules(
         if baseline is not None and finding.category != "capture":
             news = news_of(finding, candidates, baseline, config)
         fails = config.fails_when_new(finding.rule_id, finding.severity)
-        if news is News.NEW and fails:
+        if news is News.NEW and fails and not shorter:
             level = "error"
         found.append(_check(finding, level, line, news))
     return found

@@ -100,7 +100,7 @@ def assemble(
             *about_files,
         ),
         broken=_broken(catalogue, ranking, metrics),
-        passed=tuple(_passed(fired)),
+        passed=tuple(_passed(fired, evidence)),
         ops=run_ops(run),
         attribution=attributed,
         attribution_absent=no_attribution or None,
@@ -157,12 +157,17 @@ def _about_the_capture(findings: Sequence[Finding]) -> Iterator[CaptureNote]:
             yield CaptureNote(finding.rule_id, finding.summary, fix.do, fix.snippet)
 
 
-def _passed(fired: Fired) -> Iterator[Passed]:
-    """About the run, not the recording, and not contradicted by its other window."""
+def _passed(fired: Fired, evidence: Evidence) -> Iterator[Passed]:
+    """About the run, not the recording, and not contradicted by its other window, nor
+    by the input that the run waits for outside of the steps that were looked at.
+    """
     decided = {judged.rule.id for judged in fired.judged}
     decided.update(absent.rule_id for absent in fired.not_applicable)
+    waits = any(part.category == "input" for part in evidence.outside)
+    others = {"capture", "input"} if waits else {"capture"}
     for rule in fired.quiet:
-        if rule.category != "capture" and rule.id not in decided:
+        is_about_it = rule.category not in others
+        if is_about_it and rule.id not in decided:
             yield Passed(rule.id, rule.category, rule.title)
 
 
