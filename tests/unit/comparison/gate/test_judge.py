@@ -147,19 +147,22 @@ def test_a_severe_finding_that_the_baseline_has_not_fails_the_gate() -> None:
     )
 
 
-@pytest.mark.parametrize(("period", "code"), [(91.0, 1), (89.0, 0)])
-def test_a_new_finding_of_a_much_shorter_step_warns(period: float, code: int) -> None:
+@pytest.mark.parametrize(
+    ("period", "outcome"), [(91.0, Outcome.FAIL), (89.0, Outcome.WARN)]
+)
+def test_a_new_finding_of_a_much_shorter_step_warns(
+    period: float, outcome: Outcome
+) -> None:
     """What was hidden behind something else is seen then, and nothing got worse."""
     config = replace(QUIET, severity={"high": "warn"}, relative=(STEP_TIME,))
     slow = replace(finding(), evidence=())
     before = report(busy=60.0, period=100.0)
     found = replace(report(busy=60.0, period=period), findings=(slow,))
 
-    result = gate(
-        config, found, choose([snapshot_of(before)], [snapshot_of(found)], 10)
-    )
+    runs = choose([snapshot_of(before)], [snapshot_of(found)], 10)
+    (_, new) = gate(config, found, runs).checks
 
-    assert result.exit_code == code
+    assert (new.news, new.outcome) == ("new", outcome)
 
 
 def not_comparable() -> Baseline:
