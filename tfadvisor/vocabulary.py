@@ -13,6 +13,9 @@ from typing import Literal
 
 import msgspec
 
+UNKNOWN_COSTS = "the HLO does not tell what most of the computation costs"
+"""Why nobody knows how far a step is from its devices' limits, though HLO is there."""
+
 
 class TimeClass(IntEnum):
     """The classes that an instant of a step can belong to, in the order in which the

@@ -26,7 +26,7 @@ from tfadvisor.timeline.summary import (
     HotOp,
 )
 from tfadvisor.units import PS_PER_S
-from tfadvisor.vocabulary import Better, TimeClass
+from tfadvisor.vocabulary import UNKNOWN_COSTS, Better, TimeClass
 
 if TYPE_CHECKING:
     from tfadvisor.timeline import InProgram
@@ -134,7 +134,6 @@ class BoundedOps(msgspec.Struct, frozen=True):
         return math.fsum((*unknown, self.rest))
 
 
-UNKNOWN_COSTS = "the HLO does not tell what most of the computation costs"
 _NO_PROGRAMS = "the trace does not hold the HLO of most of the compute time"
 _Name = tuple[str, str]
 """Of an op, else its kernel, and of its program."""

@@ -4,7 +4,9 @@ one by one in the steps, and what is compiled again and again.
 
 from __future__ import annotations
 
-from tfadvisor.causes import PREDICTS, HostWork, ProgramSource, Signature
+from typing import TYPE_CHECKING
+
+from tfadvisor.causes import PREDICTS
 from tfadvisor.metrics.between_dispatches import (
     recompiled_cause,
     recompiled_function,
@@ -16,6 +18,9 @@ from tfadvisor.tallies import added_up
 from tfadvisor.timeline.attribution import largest_places
 from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.vocabulary import TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.causes import HostWork, ProgramSource, Signature
 
 _MOSTLY = 0.5
 

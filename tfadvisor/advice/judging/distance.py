@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from tfadvisor.metrics import Metrics
-from tfadvisor.metrics.limits import UNKNOWN_COSTS
 from tfadvisor.units import percent
+from tfadvisor.vocabulary import UNKNOWN_COSTS
 
 _HALF = 0.5
 """A step of which less is within a factor of three of its devices' limits could run in

@@ -8,16 +8,13 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.arrays import median
-from tfadvisor.causes import (
-    Cause,
-    ProgramSource,
-    causes_of,
-)
+from tfadvisor.causes import Cause, causes_of
 from tfadvisor.metrics import MetricAbsent, class_shares, counted_hosts, periods_ms
 from tfadvisor.metrics.layers import ComputedOp, OpKey, parts_of
 from tfadvisor.printable import cut
@@ -31,6 +28,9 @@ from tfadvisor.timeline.names.op_path import op_name
 from tfadvisor.timeline.run import RunSummary
 from tfadvisor.units import number_of
 from tfadvisor.vocabulary import TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.causes import ProgramSource
 
 _MOST = 10
 """Parts of a node that are listed one by one."""

@@ -6,26 +6,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.advice.evidence import Correction
 from tfadvisor.advice.findings import CaptureNote
-from tfadvisor.causes import (
-    STEPS,
-    ProgramSource,
-    RunAccount,
-    RunPart,
-    RunPlace,
-    RunShare,
-)
+from tfadvisor.causes import STEPS, RunAccount, RunPart, RunPlace, RunShare
 from tfadvisor.report.model import ClassTime
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.names.frames import named_function
 from tfadvisor.trace.samples import Samples
 from tfadvisor.units import percent
+
+if TYPE_CHECKING:
+    from tfadvisor.causes import ProgramSource
 
 _FEWEST_TICKS = 40
 _TRACE_ERROR = 0.05
