@@ -5,10 +5,10 @@ it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -26,8 +26,13 @@ from tfadvisor.cli.reading_options import (
 )
 from tfadvisor.cli.typer_commands import Command, argument, option, takes
 from tfadvisor.errors import TraceError, UsageError
-from tfadvisor.fleet import FLEET_FORMS, Row, RunsFound, TableUpdate
+from tfadvisor.fleet import FLEET_FORMS
 from tfadvisor.report.forms import form_of, names_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfadvisor.fleet import Row, RunsFound, TableUpdate
 
 _TABLE = ".parquet"
 """The suffix of a table."""
