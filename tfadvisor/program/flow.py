@@ -39,14 +39,34 @@ def running_computations(module: Module) -> Mapping[int, bool]:
         if computation.id not in found:
             continue
         for instruction in computation.instructions:
-            if instruction.opcode in _RUNNING:
-                for called in called_before(computation, instruction):
-                    found[called.id] = (
-                        found.get(called.id, False)
-                        or found[computation.id]
-                        or instruction.opcode == "while"
-                    )
+            for called in runs(instruction):
+                found[called.id] = (
+                    found.get(called.id, False)
+                    or found[computation.id]
+                    or instruction.opcode == "while"
+                )
     return found
+
+
+def runs(instruction: Instruction) -> tuple[Computation, ...]:
+    """What a loop, a branch or a call executes as events of their own; nothing for
+    other opcodes. Raises TraceError for damaged bytes.
+    """
+    if instruction.opcode not in _RUNNING:
+        return ()
+    return called_before(instruction.computation, instruction)
+
+
+def callers_first(module: Module) -> Iterator[Computation]:
+    """The running computations, each behind all that run it; none of a program too
+    long to be looked through as a whole. Raises TraceError for damaged bytes.
+    """
+    if sum(len(each.instructions) for each in module.computations) > _MOST:
+        return
+    running = running_computations(module)
+    for computation in reversed(module.computations):
+        if computation.id in running:
+            yield computation
 
 
 def kernel_computations(module: Module) -> Iterator[Computation]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from tfadvisor.patterns import pattern
-from tfadvisor.program.flow import called_before, running_computations
+from tfadvisor.program.flow import callers_first, runs
 from tfadvisor.program.module import Instruction, Module
 from tfadvisor.program.parameters import arguments
 
@@ -15,14 +15,11 @@ Made = frozenset[str]
 `params['dense']['kernel']`.
 """
 _ROOT = pattern(r"\A[^\W\d]\w*(?=\Z|[\[.])")
-_MOST = 20_000
-"""Instructions of a program beyond which nobody looks."""
 _OPAQUE = frozenset(
     "infeed outfeed recv recv-done send rng rng-get-and-update-state partition-id "
     "replica-id".split()
 )
 """Opcodes whose result is made of what is no argument."""
-_RUNNING = frozenset(("while", "conditional", "call", "async-start"))
 
 
 @lru_cache(maxsize=16)  # the hosts of a run share their programs
@@ -33,15 +30,10 @@ def made_of(module: Module) -> Mapping[str, Made]:
 
     Raises TraceError for damaged bytes.
     """
-    if sum(len(each.instructions) for each in module.computations) > _MOST:
-        return {}
     given: dict[int, Made | None] = {}
     roots = _roots(module)
     found: dict[str, Made | None] = {}
-    running = running_computations(module)
-    for computation in reversed(module.computations):  # callers stand behind
-        if computation.id not in running:
-            continue
+    for computation in callers_first(module):
         made: dict[int, Made | None] = {}
         whole = given.get(computation.id)
         for instruction in computation.instructions:
@@ -52,10 +44,9 @@ def made_of(module: Module) -> Mapping[str, Made]:
             else:
                 made[instruction.id] = _together(instruction, made)
             found[instruction.name] = made[instruction.id]
-            if instruction.opcode in _RUNNING:
-                for called in called_before(computation, instruction):
-                    before = given.get(called.id, frozenset())
-                    given[called.id] = _sum(before, made[instruction.id])
+            for called in runs(instruction):
+                before = given.get(called.id, frozenset())
+                given[called.id] = _sum(before, made[instruction.id])
     return {name: of for name, of in found.items() if of is not None}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from tfadvisor.program.flow import called_before, running_computations
+from tfadvisor.program.flow import called_before, callers_first, runs
 from tfadvisor.program.module import Computation, Instruction, Module
 from tfadvisor.program.operations import SourceLocation, location_of
 
@@ -18,11 +18,8 @@ _Use = Place | bool | None
 """Where it is selected; True where something else uses it, or several branches need it;
 None where nothing does.
 """
-_MOST = 20_000
-"""Instructions of a program beyond which nobody looks."""
 _EFFECTS = frozenset(("outfeed", "send", "custom-call"))
 """Opcodes that use what they get whatever becomes of their result."""
-_RUNNING = frozenset(("while", "conditional", "call", "async-start"))
 
 
 @lru_cache(maxsize=16)  # the hosts of a run share their programs
@@ -31,23 +28,19 @@ def selected(module: Module) -> Mapping[str, SourceLocation]:
     a loop, a branch or a call holds is used as its result is. Raises TraceError for
     damaged bytes.
     """
-    if sum(len(each.instructions) for each in module.computations) > _MOST:
-        return {}
     places: dict[Place, SourceLocation] = {}
-    uses = _uses(module.entry, True, places)
+    uses: dict[int, _Use] = {}
     of_computation: dict[int, _Use] = {}
     found: dict[str, _Use] = {}
-    running = running_computations(module)
-    for computation in reversed(module.computations):  # callers stand behind
-        if computation.id not in running:
-            continue
+    for computation in callers_first(module):
+        if computation.id == module.entry.id:
+            uses = _uses(computation, True, places)
         for instruction in computation.instructions:
             use = of_computation.get(computation.id, uses.get(instruction.id))
             found[instruction.name] = use
-            if instruction.opcode in _RUNNING:
-                for called in called_before(computation, instruction):
-                    before = of_computation.get(called.id)
-                    of_computation[called.id] = _both(before, use)
+            for called in runs(instruction):
+                before = of_computation.get(called.id)
+                of_computation[called.id] = _both(before, use)
     return {name: places[use] for name, use in found.items() if isinstance(use, tuple)}
 
 
