@@ -24,6 +24,7 @@ _MOSTLY = 1 / 3
 the rest is then what goes with it.
 """
 _HALF = 0.5
+"""Of the host's own time: what takes as much of it outweighs all the rest together."""
 _OF_HOST = (TimeClass.INPUT, TimeClass.HOST, TimeClass.LAUNCH)
 _ONE_BY_ONE = (Doing.CONVERTING, Doing.FLATTENING)
 """What Python does for each value or node."""
@@ -222,39 +223,37 @@ def launches_for_arguments(question: Question) -> float:
     )
 
 
-def _register_doing(doing: Doing) -> None:
-    is_sampled = doing is Doing.FLATTENING  # which comes once for each node
+def _recorded_or_sampled(question: Question, doing: Doing) -> list[_Activity] | RunDone:
+    """By samples only what comes once for each node. Raises MetricAbsent."""
+    try:
+        return _done_for(question, doing)
+    except MetricAbsent:
+        if doing is not Doing.FLATTENING:
+            raise
+        return _by_samples(question, doing)
 
+
+def _register_doing(doing: Doing) -> None:
     def fraction(question: Question) -> float:
-        try:
-            activities = _done_for(question, doing)
-        except MetricAbsent:
-            if not is_sampled:
-                raise
-            return _by_samples(question, doing).fraction
-        return sum(_share(question, activity) for activity in activities)
+        found = _recorded_or_sampled(question, doing)
+        if isinstance(found, RunDone):
+            return found.fraction
+        return sum(_share(question, activity) for activity in found)
 
     def count(question: Question) -> float:
         return _done_for(question, doing)[0].done.count
 
     def event(question: Question) -> str:
-        try:
-            return _done_for(question, doing)[0].done.by
-        except MetricAbsent:
-            if not is_sampled:
-                raise
-            return _by_samples(question, doing).by
+        found = _recorded_or_sampled(question, doing)
+        return found.by if isinstance(found, RunDone) else found[0].done.by
 
     def place(question: Question) -> str:
-        try:
-            first = _done_for(question, doing)[0]
-        except MetricAbsent:
-            if not is_sampled:
-                raise
-            return _in_words(_by_samples(question, doing).places[0])
-        if not first.place:
+        found = _recorded_or_sampled(question, doing)
+        if isinstance(found, RunDone):
+            return _in_words(found.places[0])
+        if not found[0].place:
             raise MetricAbsent("the trace names no line of it")
-        return first.place
+        return found[0].place
 
     name = doing.slug
     fraction.__name__ = f"{name}_fraction"
