@@ -11,6 +11,15 @@ PERIOD = 100
 STEPS = 4
 
 
+def dispatched_steps(busy_us: int) -> TraceBuilder:
+    """Five steps of 10 ms with one dispatch each, of which the GPU works that long."""
+    built = trace().steps(5, 10_000)
+    built.busy("GPU:0", *((10_000 * i, 10_000 * i + busy_us) for i in range(5)))
+    for i in range(5):
+        built.call("PjitFunction(step)", 10_000 * i, 10_000 * i + 1_000)
+    return built
+
+
 def gpu_steps(
     *kernels: tuple[str, float] | tuple[str, float, str],
     program: bytes | None = None,

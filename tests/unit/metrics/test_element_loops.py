@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.gpu_step import dispatched_steps
 from support.stacks import sampled
-from support.trace_builder import trace
 
 from tfadvisor.causes import ProgramSource, account_of
 from tfadvisor.metrics import Metrics, Settings
@@ -42,11 +42,8 @@ def measured(folder: Path, busy_us: int, line: int) -> Metrics:
         (f"{MAIN}:13 {ARRAY}:_value:637", 6),
     ]
     account = account_of(sampled(40 * turn), 100.0, on_host=source.runs_on_host)
-    built = trace().steps(5, 10_000)
-    built.busy("GPU:0", *((10_000 * i, 10_000 * i + busy_us) for i in range(5)))
-    for i in range(5):
-        built.call("PjitFunction(step)", 10_000 * i, 10_000 * i + 1_000)
-    return built.measure(Settings(source=source, account=account))
+    settings = Settings(source=source, account=account)
+    return dispatched_steps(busy_us).measure(settings)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.gpu_step import dispatched_steps
 from support.stacks import sampled
-from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.causes import ProgramSource, account_of
 from tfadvisor.metrics import Metrics, Settings
@@ -28,15 +28,6 @@ NUMPY = "/venv/lib/python3.11/site-packages/numpy/numeric.py"
 ARRAY = "/venv/lib/python3.11/site-packages/jax/_src/array.py"
 
 
-def recorded(busy_us: int) -> TraceBuilder:
-    """Five steps of 10 ms with one dispatch each, of which the GPU works that long."""
-    built = trace().steps(5, 10_000)
-    built.busy("GPU:0", *((10_000 * i, 10_000 * i + busy_us) for i in range(5)))
-    for i in range(5):
-        built.call("PjitFunction(step)", 10_000 * i, 10_000 * i + 1_000)
-    return built
-
-
 def measured(folder: Path, busy_us: int, augment: str) -> Metrics:
     """augment: what the thread is in for 3 of 10 samples of each round; 6 wait for the
     value, 1 is in the call of the step.
@@ -50,7 +41,7 @@ def measured(folder: Path, busy_us: int, augment: str) -> Metrics:
     ]
     account = account_of(sampled(40 * turn), 100.0, on_host=source.runs_on_host)
     settings = Settings(source=source, account=account)
-    return recorded(busy_us).measure(settings)
+    return dispatched_steps(busy_us).measure(settings)
 
 
 ROLLS = f"train.py:augment:5 {NUMPY}:roll:3"
@@ -85,6 +76,6 @@ def test_a_line_that_waits_for_a_value_makes_no_batch(tmp_path: Path) -> None:
 
 
 def test_without_samples_or_source_nothing_is_said(tmp_path: Path) -> None:
-    found = recorded(4_000).measure(Settings(source=ProgramSource(tmp_path)))
+    found = dispatched_steps(4_000).measure(Settings(source=ProgramSource(tmp_path)))
 
     assert found["argument_python_fraction"].reason.startswith("samples of the run")
