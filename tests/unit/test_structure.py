@@ -201,6 +201,7 @@ DOORS = (
     "program.looked_up",
     "program.made_of",
     "program.matrix_products",
+    "program.only_for_numbers",
     "program.parameters",
     "program.patterns",
     "program.products_of_run",

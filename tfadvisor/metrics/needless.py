@@ -22,6 +22,8 @@ from tfadvisor.metrics.layers import (
 )
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.patterns import pattern
+from tfadvisor.tallies import added_up
+from tfadvisor.timeline.names.program_calls import function_of_module
 from tfadvisor.timeline.summary import HotOp
 
 
@@ -214,6 +216,74 @@ def sorted_for(question: Question) -> str:
 def sorts_to(path: str) -> str:
     """What an op that sorts is for, by its path: draw or order."""
     return "draw" if _SHUFFLES.search(path) else "order"
+
+
+# What a program computes for nothing but numbers that it returns.
+
+_NAMED = 0.1
+"""Of that time, for a number to be named."""
+
+
+@once
+def for_numbers(question: Question) -> list[HotOp]:
+    """Ops of one program, that which spends most on them, whose results nothing but
+    numbers need that it returns beside arrays. Raises MetricAbsent without HLO.
+    """
+    found = known_where(question, lambda known: bool(known.only_for))
+    time = added_up((op.module, op.total_ps) for op in found)
+    most = max(time, key=time.__getitem__, default="")
+    return [op for op in found if op.module == most]
+
+
+def _numbers(question: Question) -> tuple[str, list[str]]:
+    """The program, and which numbers those are as far as known, that which takes most
+    first.
+    """
+    found = for_numbers(question)
+    if not found:
+        raise MetricAbsent("no op works for numbers alone that a program returns")
+    time = added_up(
+        (number, op.total_ps)
+        for op in found
+        for number in (op.known.only_for if op.known is not None else ())
+    )
+    least = _NAMED * sum(op.total_ps for op in found)
+    names = [name for name in time if name and time[name] >= least]
+    program = function_of_module(found[0].module) or found[0].module
+    return program, sorted(names, key=lambda name: -time[name])
+
+
+@fact
+def number_only_results(question: Question) -> str:
+    """Which numbers these are, that which takes most first, and what returns them:
+    `global_norm (train.py:111), a number that train_step returns`.
+    """
+    program, names = _numbers(question)
+    what = "numbers" if len(names) > 1 else "a number"
+    comma = ", " if names else ""
+    return f"{' and '.join(names)}{comma}{what} that {program} returns"
+
+
+@fact
+def number_only_place(question: Question) -> str:
+    """Where that which takes most is made: `global_norm (train.py:111)`."""
+    _, names = _numbers(question)
+    if not names:
+        raise MetricAbsent("the trace's HLO does not tell what makes the number")
+    return names[0]
+
+
+@fact
+def number_only_kind(question: Question) -> str:
+    """`gradients` where most of that time takes derivatives, by the paths of JAX's ops;
+    else `values`.
+    """
+    found = for_numbers(question)
+    taken = [op for op in found if op.known and "transpose(" in op.known.op_name]
+    if not found:
+        raise MetricAbsent("no op works for numbers alone that a program returns")
+    is_most = 2 * sum(op.total_ps for op in taken) >= sum(op.total_ps for op in found)
+    return "gradients" if is_most else "values"
 
 
 # What every device of a run computes alike.

@@ -23,6 +23,7 @@ from tfadvisor.metrics.kinds import (
 from tfadvisor.metrics.layers import ComputedOp, compute_fraction_of
 from tfadvisor.metrics.needless import (
     costly_ops,
+    for_numbers,
     random_draws,
     sorts,
 )
@@ -228,6 +229,12 @@ SIGNALS = (
         "ops that draw random numbers, masks of dropout included, by the paths of "
         "JAX's ops",
         _of_program(random_draws),
+    ),
+    Signal(
+        "number_only",
+        "ops whose results nothing needs but single numbers that their program returns "
+        "beside arrays, as a norm for the log; from the trace's HLO",
+        _of_program(for_numbers),
     ),
     # by the types of TensorFlow's ops or by HLO
     Signal(

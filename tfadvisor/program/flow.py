@@ -113,30 +113,45 @@ Found = tuple[Instruction, Instruction | None]
 
 
 def way_back(instruction: Instruction, around: Instruction | None) -> Iterator[Found]:
-    """A value, and what it comes from: past what keeps the values, out of a fusion and
-    into one.
+    """A value, and what it comes from: past what keeps the values, out of a fusion or a
+    tuple and into one.
 
     around: the fusion that holds the instruction. At least one is yielded, at most 17.
     Raises TraceError for damaged bytes.
     """
-    yield instruction, around
-    for _ in range(_MOST_STEPS):
-        if (
-            instruction.opcode == "parameter"
-            and around is not None
-            and instruction.parameter_number < len(around.operand_ids)
-        ):
-            instruction = around.operands[instruction.parameter_number]
-            around = None
-        elif instruction.opcode == "fusion" and (
-            called := called_before(instruction.computation, instruction)
-        ):
-            instruction, around = called[0].root, instruction
-        elif instruction.opcode in _KEEPING and instruction.operand_ids:
-            instruction = instruction.operands[0]
-        else:
+    found: Found | None = instruction, around
+    for _ in range(_MOST_STEPS + 1):
+        if found is None:
             return
-        yield instruction, around
+        yield found
+        found = _before(*found)
+
+
+def _before(made: Instruction, around: Instruction | None) -> Found | None:
+    """What a value comes from as it is; None for what computes it."""
+    if made.opcode == "parameter" and around is not None:
+        if made.parameter_number < len(around.operand_ids):
+            return around.operands[made.parameter_number], None
+    elif made.opcode == "fusion":
+        return _result_of(made)
+    elif made.opcode == "get-tuple-element" and made.operand_ids:
+        return _element(made.operands[0], around, made.tuple_index)
+    elif made.opcode in _KEEPING and made.operand_ids:
+        return made.operands[0], around
+    return None
+
+
+def _result_of(fusion: Instruction) -> Found | None:
+    called = called_before(fusion.computation, fusion)
+    return (called[0].root, fusion) if called else None
+
+
+def _element(source: Instruction, around: Instruction | None, at: int) -> Found | None:
+    """Of a tuple, or of a fusion's."""
+    made = _result_of(source) if source.opcode == "fusion" else (source, around)
+    if made is None or made[0].opcode != "tuple" or at >= len(made[0].operand_ids):
+        return None
+    return made[0].operands[at], made[1]
 
 
 class Users:

@@ -25,7 +25,7 @@ import msgspec
 from tfadvisor.patterns import pattern
 from tfadvisor.program.module import Instruction, Module
 from tfadvisor.program.shape import Shape
-from tfadvisor.program.wire import message_of, messages_of, number_of, numbers_of
+from tfadvisor.program.wire import Entry, message_of, messages_of, number_of, numbers_of
 
 _ALIASES = 8
 _PLACEHOLDER = "XLA_Args"  # TensorFlow's name for every argument
@@ -183,11 +183,39 @@ def _leaves(
 
 def _donated(module: Module) -> set[tuple[int, tuple[int, ...]]]:
     """(parameter, place in its tuple) of every argument whose memory a result takes."""
-    aliases = message_of(module.proto, module.fields, _ALIASES)
     return {
         (number_of(entry, 2), numbers_of(module.proto, entry, 3))
-        for entry in messages_of(module.proto, aliases, 1)
+        for entry in _aliases(module)
     }
+
+
+def new_numbers(module: Module) -> tuple[int, ...]:
+    """Which elements of a program's result are single numbers and not the next call's
+    argument: none that takes the memory of one, and of a type only those behind as many
+    as there are other arguments of it. Raises TraceError for damaged bytes.
+    """
+    donated = _donated(module)
+    given = Counter(
+        _alike(shape)
+        for parameter in module.entry.parameters()
+        for index, shape in _leaves(parameter.shape)
+        if (parameter.parameter_number, index) not in donated
+    )
+    places = (numbers_of(module.proto, entry, 1) for entry in _aliases(module))
+    in_place = {at for place in places for at in place[:1]}
+    found = []
+    for at, shape in enumerate(module.entry.root.shape.parts):
+        if shape.elements != 1 or at in in_place:
+            continue
+        if not given[_alike(shape)]:
+            found.append(at)
+        given[_alike(shape)] = max(given[_alike(shape)] - 1, 0)
+    return tuple(found)
+
+
+def _aliases(module: Module) -> list[list[Entry]]:
+    aliases = message_of(module.proto, module.fields, _ALIASES)
+    return list(messages_of(module.proto, aliases, 1))
 
 
 # Copies of whole arguments that a program makes because it may not write into them:

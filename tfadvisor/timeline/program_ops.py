@@ -30,6 +30,7 @@ from tfadvisor.program.flow import (
 from tfadvisor.program.in_words import in_words, scattered, target
 from tfadvisor.program.made_of import made_of
 from tfadvisor.program.matrix_products import DotSize, multiplied_type, products
+from tfadvisor.program.only_for_numbers import only_for_numbers
 from tfadvisor.program.parameters import copied_argument
 from tfadvisor.program.patterns import unrolled
 from tfadvisor.program.selected import selected
@@ -108,6 +109,7 @@ class OpsOfProgram:
             shape=cut(str(instruction.shape), _LONGEST_SHAPE),
             made_of=made_of(self._program).get(instruction.name),
             selected=selected(self._program).get(instruction.name),
+            only_for=only_for_numbers(self._program).get(instruction.name, ()),
         )
 
 
@@ -188,6 +190,10 @@ class InProgram(msgspec.Struct, frozen=True):
     """
     selected: SourceLocation | None = None
     """The select without which nothing uses its result; None for others."""
+    only_for: tuple[str, ...] = ()
+    """What makes the numbers, of those that its program returns beside arrays, that
+    alone need its result: `global_norm (train.py:111)`.
+    """
     stated: bool = False
     """Whether it is the profiler that says this, and no HLO: only opcode, effect and
     cost are known then.

@@ -45,3 +45,48 @@ def test_sorts_by_what_the_program_says(opcode: str, share: float) -> None:
     measured = gpu_steps(("kernel", 40.0, "op"), program=one).measure()
 
     assert measured.value("sort_fraction") == approx(share)
+
+
+def normed(gradient: str) -> bytes:
+    """Of the forward pass an update is made, and beside it a gradient for a norm that
+    train.py takes on line 111.
+    """
+    array, number = "f32[64,64]", "f32[]"
+
+    def path(name: str, line: int) -> bytes:
+        return hlo.metadata(f"jit(step)/{name}", "train.py", line)
+
+    body = hlo.computation(
+        1,
+        hlo.op(1, "parameter", array),
+        hlo.op(2, "sine", array, 1, name="forward", metadata=path("jvp()/sin", 87)),
+        hlo.op(3, "cosine", array, 2, name="frozen", metadata=path(gradient, 87)),
+        hlo.op(4, "reduce", number, 3, name="norm", metadata=path("norm", 111)),
+        hlo.op(5, "tuple", f"({array}, {number})", 2, 4),
+    )
+    return hlo.module(body, name="jit_step")
+
+
+@pytest.mark.parametrize(
+    ("gradient", "kind"),
+    [("transpose(jvp())/cos", "gradients"), ("jvp()/cos", "values")],
+)
+def test_a_gradient_that_only_a_norm_needs(gradient: str, kind: str) -> None:
+    """30 + 10 of 100 µs, the forward pass of 40 left out."""
+    kernels = (("k1", 40.0, "forward"), ("k2", 30.0, "frozen"), ("k3", 10.0, "norm"))
+    measured = gpu_steps(*kernels, program=normed(gradient)).measure()
+
+    assert measured.value("number_only_fraction") == approx(0.4)
+    assert measured.fact("number_only_op") == "frozen (train.py:87)"
+    assert measured.fact("number_only_place") == "norm (train.py:111)"
+    assert measured.fact("number_only_kind") == kind
+    assert measured.fact("number_only_results") == (
+        "norm (train.py:111), a number that step returns"
+    )
+
+
+def test_a_program_that_returns_one_array_works_for_no_number() -> None:
+    measured = gpu_steps(("k", 40.0, "op"), program=program("jit(f)/sin")).measure()
+
+    assert measured.value("number_only_fraction") == 0
+    assert measured.fact("number_only_results") is None

@@ -334,7 +334,7 @@ def _is_sound(
         return False
     if is_guessed(metrics) or _tiny(metrics):
         return False
-    if _repeated(metrics) or _picked(metrics):
+    if _in_vain(metrics):
         return False
     return not any(map(_is_worth_it, findings))
 
@@ -357,21 +357,10 @@ def _tiny(metrics: Metrics) -> float:
     return share if share >= _MOSTLY else 0.0
 
 
-def _repeated(metrics: Metrics) -> float:
-    """The share of the step that a program computes which another one computes too;
-    0 where that is too little to act on.
-    """
-    return _worth(metrics, "repeated_pass_fraction")
-
-
-def _picked(metrics: Metrics) -> float:
-    """The share that computes rows of which few are used, as _repeated."""
-    return _worth(metrics, "picked_row_fraction")
-
-
-def _worth(metrics: Metrics, name: str) -> float:
+def _worth(metrics: Metrics, name: str, least: float) -> float:
+    """A share of the step, 0 where it is too little to act on."""
     share = metrics.value(name) or 0.0
-    return share if share >= _IN_VAIN else 0.0
+    return share if share >= least else 0.0
 
 
 def _enough_steps(metrics: Metrics) -> bool:
@@ -406,13 +395,24 @@ def _worth_changing(metrics: Metrics, findings: Sequence[Finding]) -> str:
     most = _saves_most(findings)
     if most:
         return f" One change could save up to {percent(most)}."
-    picked = _picked(metrics)
+    return _in_vain(metrics)
+
+
+def _in_vain(metrics: Metrics) -> str:
+    """What the devices compute, perhaps in vain, that is worth a look; "" for
+    nothing.
+    """
+    picked = _worth(metrics, "picked_row_fraction", _IN_VAIN)
     if picked:
         used = metrics.fact("picked_rows")
         return (
             f" {percent(picked)} of the step makes a result of which {used}, is used."
         )
-    repeated = _repeated(metrics)
+    numbers = _worth(metrics, "number_only_fraction", LARGE)
+    if numbers:
+        which = metrics.fact("number_only_results")
+        return f" {percent(numbers)} of the step is computed only for {which}."
+    repeated = _worth(metrics, "repeated_pass_fraction", _IN_VAIN)
     if not repeated:
         return ""
     again, once = metrics.fact("repeating_program"), metrics.fact("repeated_program")

@@ -918,6 +918,18 @@ def test_no_run_is_healthy_where_a_twentieth_of_it_makes_rows_that_nothing_uses(
     assert verdict({"compute": 1.0}, picked_row_fraction=0.049).healthy
 
 
+def test_no_run_is_healthy_where_a_tenth_of_it_is_computed_for_a_number() -> None:
+    number = "norm (train.py:111), a number that step returns"
+
+    found = verdict(
+        {"compute": 1.0}, number_only_fraction=0.1, number_only_results=number
+    )
+
+    assert not found.healthy
+    assert f"10% of the step is computed only for {number}." in found.summary
+    assert verdict({"compute": 1.0}, number_only_fraction=0.099).healthy
+
+
 @pytest.mark.parametrize(
     ("few", "outside", "bottleneck"),
     [
