@@ -20,6 +20,7 @@ import tfadvisor
 from tfadvisor.advice.findings import Finding
 from tfadvisor.report.model import Report
 from tfadvisor.report.wording import time_line, weight_words
+from tfadvisor.trace import find_runs
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
@@ -65,9 +66,12 @@ def _recordings() -> Iterator[Recording]:
 
 @cache
 def report_of(path: Path) -> Report | tfadvisor.TraceError:
-    """The report of one run, or why there is none."""
+    """The report of one run, or why there is none. path: of its folder, which may hold
+    another run's folder.
+    """
     try:
-        return tfadvisor.analyze(path).report
+        named = {run.path: run.name for run in find_runs(path)}
+        return tfadvisor.analyze(path, run=named.get(path)).report
     except tfadvisor.TraceError as error:
         return error
 
