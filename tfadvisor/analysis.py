@@ -392,6 +392,8 @@ def _report(
         corrections=beside.corrections,
         account=account,
         account_absent=window.no_account,
+        framework=window.summary.hosts[0].capture.framework,
+        source=window.source,
         measured=options.measured,
     )
     report = assemble(

@@ -10,7 +10,7 @@ import msgspec
 from tfadvisor.advice.findings import Location, Tried
 from tfadvisor.advice.measured import Measured
 from tfadvisor.advice.outside import Outside, outside_of
-from tfadvisor.causes import WAITING, RunAccount
+from tfadvisor.causes import WAITING, ProgramSource, RunAccount
 
 
 class Correction(msgspec.Struct, frozen=True):
@@ -51,6 +51,10 @@ class Evidence(msgspec.Struct, frozen=True):
     """Where the time of the whole run goes; None where that is not known."""
     account_absent: str = ""
     """Why it is not."""
+    framework: str = ""
+    """Of the run; "" for unknown."""
+    source: ProgramSource | None = None
+    """The program's own files; None where they are not known."""
     measured: Measured | None = None
     """What parts of the program cost, by experiment; None where none was made."""
 
@@ -67,7 +71,7 @@ class Evidence(msgspec.Struct, frozen=True):
     @property
     def outside(self) -> tuple[Outside, ...]:
         """What is no step of the run, the largest first."""
-        return outside_of(self.account, self.measured)
+        return outside_of(self.account, self.measured, self.framework, self.source)
 
     def most(self, category: str) -> float:
         """The share of the step that a finding of a category can save at most."""

@@ -16,6 +16,8 @@ from tfadvisor.causes import (
     LONG_PAUSES,
     PREDICTS,
     WAITING,
+    MadeAnew,
+    ProgramSource,
     RunAccount,
     RunPart,
     RunShare,
@@ -71,12 +73,17 @@ class Outside(msgspec.Struct, frozen=True):
 
 
 def outside_of(
-    account: RunAccount | None, measured: Measured | None
+    account: RunAccount | None,
+    measured: Measured | None,
+    framework: str = "",
+    source: ProgramSource | None = None,
 ) -> tuple[Outside, ...]:
-    """The largest first."""
+    """The largest first. framework: of the run, "" for unknown. source: the program's
+    own files, None where they are not known.
+    """
     if account is not None:
         beside = [
-            _by_samples(part, account)
+            _with_its_compiler(_by_samples(part, account), part, framework, source)
             for part in account.outside
             if part.fraction >= _WORTH_A_FINDING and _is_known(part)
         ]
@@ -223,17 +230,20 @@ _COMPILE_SELDOM = Fix(
     "code",
     "It compiles again and again: for each new shape of an argument, for each new "
     "Python number, or since the function is made anew. Which of them is it? Pad to a "
-    "few sizes, or give tf.function an input_signature; pass numbers as tensors or "
-    "arrays; make the function once, outside of what is called again and again.",
-    "any_length = tf.TensorSpec([None, None], tf.int32)\n"
-    "@tf.function(input_signature=[any_length])             # traced once\n"
-    "tokens = np.pad(tokens, (0, size - len(tokens)))       # or one of a few sizes",
+    "few sizes; pass numbers as arrays; make the function once, outside of what is "
+    "called again and again.",
+    "tokens = np.pad(tokens, (0, size - len(tokens)))       # one of a few sizes",
     {},
     "any TensorFlow 2 or JAX",
     "What is padded is computed, too, and may need a mask.",
     cures="a function that compiles for each size, number or call",
-    before="@tf.function\ndef predict(tokens): ...\n# each length is traced anew",
+    before="predict(tokens)                # each length is traced anew",
 )
+_ANY_LENGTH = (
+    "any_length = tf.TensorSpec([None, None], tf.int32)\n"
+    "@tf.function(input_signature=[any_length])             # traced once, or\n"
+)
+"""In TensorFlow alone."""
 _COMPILE_THE_CALL = _code(
     "Python runs it op by op: put what is computed for a batch into one compiled "
     "function (tf.function, jax.jit), or do it less often.",
@@ -323,6 +333,44 @@ def _less_often(part: RunPart) -> Fix | None:
 def _is_much(part: RunPart, kind: str) -> bool:
     inside = sum(inner.fraction for inner in part.parts if inner.kind == kind)
     return inside >= _MUCH * part.fraction
+
+
+def _with_its_compiler(
+    found: Outside, part: RunPart, framework: str, source: ProgramSource | None
+) -> Outside:
+    """With the cure of what compiles again and again: by what the program's source
+    shows on its first line, in code of the framework.
+    """
+    fix = found.fix
+    if fix is not _COMPILE_SELDOM and fix is not _COMPILE_ONCE:
+        return found
+    anew = None if source is None else _made_anew(part, source)
+    if anew is not None:
+        return replace(found, fix=_make_once(anew))
+    if fix is _COMPILE_SELDOM and framework == "tensorflow":
+        fix = replace(fix, snippet=_ANY_LENGTH + fix.snippet)
+    return replace(found, fix=fix)
+
+
+def _made_anew(part: RunPart, source: ProgramSource) -> MadeAnew | None:
+    """What compiles on the first line of a part, or of what in it compiles."""
+    inside = (inner for inner in part.parts if inner.kind == "compile")
+    share = part if part.kind == "compile" else next(inside, part)
+    place = next(iter(share.places), None)
+    return None if place is None else source.made_anew(place.file, place.line)
+
+
+def _make_once(anew: MadeAnew) -> Fix:
+    return Fix(
+        "code",
+        f"{anew.words}, and what is made anew is compiled anew. Make it once.",
+        anew.once,
+        {},
+        "any JAX or TensorFlow 2",
+        "It keeps what it reads beside its arguments as that was when it was traced.",
+        cures="a compiled function that is made anew in each call",
+        before=anew.before,
+    )
 
 
 # What it does to the verdict.

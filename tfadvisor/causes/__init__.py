@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from tfadvisor.causes.cause import OPS_ONE_BY_ONE, Cause, Done
     from tfadvisor.causes.compilable import HostWork
+    from tfadvisor.causes.made_anew import MadeAnew
     from tfadvisor.causes.of_activities import causes_of
     from tfadvisor.causes.of_samples import NoAccount, account_of
     from tfadvisor.causes.program_source import ProgramSource
@@ -36,6 +37,7 @@ else:
             "Cause": "cause",
             "Done": "cause",
             "HostWork": "compilable",
+            "MadeAnew": "made_anew",
             "NoAccount": "of_samples",
             "PipelinePython": "account",
             "ProgramSource": "program_source",
@@ -69,6 +71,7 @@ __all__ = [
     "Cause",
     "Done",
     "HostWork",
+    "MadeAnew",
     "NoAccount",
     "PipelinePython",
     "ProgramSource",

@@ -109,7 +109,11 @@ class FileNames:
 
     def called(self, call: ast.Call) -> Called:
         """What a call in the file calls."""
-        root, *attributes = names = dotted(call.func)
+        return self.stands_for(call.func)
+
+    def stands_for(self, node: ast.expr) -> Called:
+        """What a name in the file, with its attributes, is of."""
+        root, *attributes = names = dotted(node)
         origin = self._imported.get(root)
         return Called(names, ".".join([origin, *attributes]) if origin else "")
 

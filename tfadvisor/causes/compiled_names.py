@@ -23,7 +23,7 @@ from tfadvisor.causes.loop_data import bindings_in, names_in, spread
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import covers, functions_around, made_by_calls
 
-_COMPILERS = frozenset("jit pjit pmap function filter_jit filter_pmap".split())
+COMPILERS = frozenset("jit pjit pmap function filter_jit filter_pmap".split())
 """Functions and decorators of JAX, TensorFlow, Flax and Equinox."""
 _STEPS = frozenset(
     "evaluate fit predict predict_on_batch test_on_batch train_on_batch".split()
@@ -48,23 +48,13 @@ def compiled_names(trees: Sequence[ast.Module]) -> frozenset[str]:
     one of these.
     """
     defined = [found for tree in trees for found in _definitions(tree)]
-    makers, known = _COMPILERS, frozenset[str]()
+    makers, known = COMPILERS, frozenset[str]()
     before = None
     while before != (makers, known):
         before = makers, known
         known |= {found.name for found in defined if _is_compiled(found, makers, known)}
         makers |= {found.name for found in defined if found.words & makers} - known
     return known
-
-
-def lambda_line(function: ast.AST) -> int | None:
-    """The line on which a function has a lambda compiled; None where it has none."""
-    for call in ast.walk(function):
-        if not isinstance(call, ast.Call) or last_name(call) not in _COMPILERS:
-            continue
-        if any(isinstance(given, ast.Lambda) for given in call.args):
-            return call.lineno
-    return None
 
 
 def _is_compiled(

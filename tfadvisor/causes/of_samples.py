@@ -40,6 +40,7 @@ from tfadvisor.causes.loop_levels import (
     within_lines,
 )
 from tfadvisor.causes.own_lines import (
+    brings_on,
     done_in_steps,
     innermost_own,
     outermost_own,
@@ -507,7 +508,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         if kind == "input" and what != FREEING:
             what = self.epoch_words(naming, depth) or what
         whole = self._made(sampled, depth, kind, what)
-        return replace(whole, places=self.places(naming, depth))
+        return replace(whole, places=self._places_of(naming, depth, kind))
 
     def _pause_words(
         self,
@@ -547,7 +548,8 @@ class _RunTime(msgspec.Struct, frozen=True):
         kind: str,
         what: str,
     ) -> RunPart:
-        share = self._share(sampled, kind, what, self.places(sampled, depth))
+        places = self._places_of(sampled, depth, kind)
+        share = self._share(sampled, kind, what, places)
         alone = self.stacks.op_by_op[sampled.stack]
         return RunPart(
             share.what,
@@ -688,6 +690,19 @@ class _RunTime(msgspec.Struct, frozen=True):
         """Whether the function at a depth is none of the program's."""
         return not self.stacks.is_own[self.stacks.frame[sampled.stack, depth]].any()
 
+    def _places_of(
+        self,
+        sampled: Sampled,
+        depth: int,
+        kind: str,
+    ) -> tuple[RunPlace, ...]:
+        """Of what compiles the lines that call it; of all else as places."""
+        if kind != Work.COMPILE.value:
+            return self.places(sampled, depth)
+        compiling = self.stacks.does(Work.COMPILE)[sampled.stack]
+        lines = brings_on(self.stacks, sampled.only(compiling), Work.COMPILE)
+        return lines[:_MOST_PLACES]
+
     def places(
         self,
         sampled: Sampled,
@@ -745,7 +760,7 @@ class _RunTime(msgspec.Struct, frozen=True):
             if key <= -2:
                 work = WORKS[-2 - key]
                 kind, words = _KINDS.get(work, work.value), _WORDS[work]
-                places = self.places(mine, depth)
+                places = self._places_of(mine, depth, kind)
             else:
                 place = place_of_frame(self.stacks.frames[key])
                 kind, words = "other", f"{place.file}:{place.line}"

@@ -6,7 +6,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from tfadvisor.arrays import Int64Array, distinct
+from tfadvisor.arrays import Int64Array, descending, distinct
 from tfadvisor.causes.account import RunDone, RunPlace, RunShare
 from tfadvisor.causes.loop_levels import file_name
 from tfadvisor.causes.sampled_stacks import NOBODY, Frame, Sampled, Stacks
@@ -15,8 +15,10 @@ from tfadvisor.timeline.names.doings import Doing
 from tfadvisor.timeline.names.stack_frames import Work
 
 _MOST_LINES = 8
-_NEARLY_ALL = 0.9
-"""Of a kind of work, that one function must hold to be where it is done."""
+_NEARLY_ALL, _HARDLY = 0.9, 0.1
+"""Of a kind of work, that one function must hold to be where it is done, and that one
+line of several holds at most to be left out.
+"""
 
 
 def place_of_frame(frame: Frame) -> RunPlace:
@@ -42,6 +44,24 @@ def outermost_own(
 ) -> Int64Array:
     """As innermost_own, the outermost."""
     return _first_own(stacks, stacks.frame[sampled.stack, depth + 1 :])
+
+
+def brings_on(
+    stacks: Stacks,
+    sampled: Sampled,
+    work: Work,
+) -> tuple[RunPlace, ...]:
+    """The program's innermost lines around the outermost function that is known to do
+    this work, most time first, but for what takes hardly any of it. What is traced is
+    the program's own, too.
+    """
+    frames = stacks.frame[sampled.stack]
+    inside = np.logical_or.accumulate(stacks.of_work(work)[frames], axis=1)
+    found = _first_own(stacks, np.where(inside, NOBODY, frames)[:, ::-1])
+    us = np.bincount(found + 1, weights=sampled.us)[1:]
+    least = _HARDLY * sampled.us.sum()
+    order = [int(best) for best in descending(us) if us[best] > least]
+    return tuple(place_of_frame(stacks.frames[best]) for best in order)
 
 
 def _first_own(

@@ -16,7 +16,7 @@ import msgspec
 
 from tfadvisor.causes.called import calls_in, last_name
 from tfadvisor.causes.compilable import HostWork, host_work
-from tfadvisor.causes.compiled_names import HostCalls, compiled_names, lambda_line
+from tfadvisor.causes.compiled_names import HostCalls, compiled_names
 from tfadvisor.causes.loop_data import (
     calls_of,
     feeds_itself,
@@ -26,6 +26,7 @@ from tfadvisor.causes.loop_data import (
     on_same,
     tie_in,
 )
+from tfadvisor.causes.made_anew import MadeAnew, called_again, made_anew
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
 from tfadvisor.causes.unchanged import Unchanged, unchanged_arguments
 from tfadvisor.causes.witness import (
@@ -40,7 +41,6 @@ from tfadvisor.causes.witness import (
     head_of,
     line_of_call,
     line_within,
-    outer_functions,
     signature,
     with_aliases,
     witness_of,
@@ -269,18 +269,6 @@ class ProgramSource:
         first = self.files.first(_MOST_SEARCHED)
         return any(defines(parsed.tree, name) for parsed in first)
 
-    def outer_of(self, name: str) -> tuple[str, Signature] | None:
-        """(file, function) inside of which one of the first files defines a function of
-        this name; None where it is defined elsewhere too, or nowhere.
-        """
-        found = [
-            (parsed.file, outer)
-            for parsed in self.files.first(_MOST_SEARCHED)
-            for outer in outer_functions(parsed.tree, name)
-        ]
-        only = found[0] if len(found) == 1 else None
-        return None if only is None or only[1] is None else (only[0], only[1])
-
     def function_at(
         self,
         file: str,
@@ -291,13 +279,30 @@ class ProgramSource:
         around = functions_around(parsed.tree, line) if parsed is not None else []
         return signature(around[-1]) if around else None
 
-    def lambda_line(self, file: str, line: int) -> int | None:
-        """The line on which the innermost function around a line has a lambda compiled;
-        None where there is none.
+    def made_anew(
+        self,
+        file: str,
+        line: int,
+        compiled: str = "",
+        *,
+        is_step: bool = False,
+    ) -> MadeAnew | None:
+        """The compiled function that a function around a line makes in each of its
+        calls, which a loop of the program brings on. compiled: its name in the trace,
+        "" for any. is_step: whether that may be the step, which a loop of the function
+        calls.
         """
         parsed = self.files.read(file)
-        around = functions_around(parsed.tree, line) if parsed is not None else []
-        return lambda_line(around[-1]) if around else None
+        if parsed is None:
+            return None
+        found = made_anew(parsed, line, compiled, but_in_loops=is_step)
+        if found is None or found.around.name not in self._called_again:
+            return None
+        return found
+
+    @cached_property
+    def _called_again(self) -> frozenset[str]:
+        return called_again(self.files.first(_MOST_SEARCHED))
 
     def host_work(
         self,

@@ -102,6 +102,10 @@ class Stacks(msgspec.Struct, frozen=True, dict=True):
         """Of each stack whether any function in it is known to do this work."""
         return self._done[:, WORKS.index(work)]
 
+    def of_work(self, work: Work) -> BoolArray:
+        """Of each frame, and of NOBODY, whether its function is known to do this."""
+        return np.asarray(self._work == WORKS.index(work))
+
     @cached_property
     def op_by_op(self) -> BoolArray:
         """Of each stack whether Python runs an op in it, and traces none."""

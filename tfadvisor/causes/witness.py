@@ -195,31 +195,21 @@ def defines(
     return is_defined or any(target == name for target, _ in made_by_calls(tree))
 
 
-def outer_functions(
-    tree: ast.Module,
-    name: str,
-) -> list[Signature | None]:
-    """Of each function of this name the innermost one around it that calls it and does
-    not hand it on, None for none. Two of them are enough.
-    """
-    found: list[Signature | None] = []
-    for function in functions_in(tree):
-        if function.name == name and len(found) < 2:
-            around = functions_around(tree, first_line(function))[:-1]
-            is_used = bool(around) and _only_calls(around[-1], name)
-            found.append(signature(around[-1]) if is_used else None)
-    return found
-
-
-def _only_calls(
+def only_calls(
     function: ast.AST,
     name: str,
 ) -> bool:
-    """Whether a function calls a name, and does nothing else with it."""
+    """Whether a function calls what it gives a name, and does nothing else with it."""
     nodes = [*ast.walk(function)]
     called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
-    uses = [node for node in nodes if isinstance(node, ast.Name) and node.id == name]
-    return bool(uses) and all(id(use) in called for use in uses)
+    reads = [
+        node
+        for node in nodes
+        if isinstance(node, ast.Name)
+        and node.id == name
+        and isinstance(node.ctx, ast.Load)
+    ]
+    return bool(reads) and all(id(read) in called for read in reads)
 
 
 def signature(function: Function) -> Signature:

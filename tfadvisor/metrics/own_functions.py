@@ -13,6 +13,7 @@ from tfadvisor.metrics.between_dispatches import (
     recompiled_owner,
 )
 from tfadvisor.metrics.capture import framework
+from tfadvisor.metrics.one_by_one import step_function
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.attribution import largest_places
@@ -20,7 +21,7 @@ from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
-    from tfadvisor.causes import HostWork, ProgramSource, Signature
+    from tfadvisor.causes import HostWork, MadeAnew, ProgramSource, Signature
 
 _MOSTLY = 0.5
 
@@ -143,35 +144,45 @@ def _compile_line(question: Question) -> tuple[str, int]:
 @fact
 def recompiled_anew(question: Question) -> str:
     """What makes the function that is compiled again anew in each call, as the begin of
-    a sentence: `step is defined inside of trainer (train.py:12), which a loop calls`,
-    or `jax.jit of a lambda is called in evaluate (train.py:9), in a loop`. By frames of
-    Python, else by the program's source.
+    a sentence: `step is made anew in each call of trainer (train.py:12), which a loop
+    calls`. By the program's source, else by frames of Python.
     """
     cause = _cause(question)
-    if cause in _SHOWN_BY_FRAMES:
-        return _SHOWN_BY_FRAMES[cause]
-    if cause not in ("", "same", "argument"):
+    if cause == "cache":
+        return "jax.clear_caches() forgets all programs in the steps (take it out)"
+    if cause not in ("", "same", "argument", "function"):
         raise MetricAbsent("its programs differ, so it is compiled for what changes")
-    name, source = recompiled_function(question), _source(question)
-    file, line, around = _anew(question)
+    made = _made_anew(question)
+    if made is not None:
+        return made.words
+    if cause == "function":
+        return f"{compiled_by(question)} is called in the steps"
+    name, (file, line, around) = recompiled_function(question), _compiling(question)
     place = place_in_words(file, line, around.name)
-    if name == _LAMBDA:
-        return f"{compiled_by(question)} of a lambda is called in {place}, in a loop"
-    if source.defines(name):
-        return f"{name} is defined inside of {place}, which a loop calls"
     return f"{name} is none of this program's functions: what {place} calls compiles it"
 
 
 @fact
-def recompiled_anew_head(question: Question) -> str:
-    """How the source begins the function to compile instead: `def sample(key,
-    state):`. Of one that only frames show, an example.
+def recompiled_anew_before(question: Question) -> str:
+    """Where the source makes it, in two lines or more: the head of a function, and what
+    is made in it. Of what only frames show, an example.
     """
-    is_example = _cause(question) in _SHOWN_BY_FRAMES
-    head = "" if is_example else _anew(question)[2].head
-    if is_example or recompiled_function(question) == _LAMBDA:
-        return "def train_step(state, batch):"
-    return head
+    made = _made_anew(question)
+    if made is not None:
+        return made.before
+    return (
+        f"{_head(question)}\n    ...                            # compiled in each call"
+    )
+
+
+@fact
+def recompiled_anew_once(question: Question) -> str:
+    """The same as code that makes one compiled function, once."""
+    made = _made_anew(question)
+    if made is not None:
+        return made.once
+    by = compiled_by(question)
+    return f"# once, before the loop\n@{by}\n{_head(question)}\n    ..."
 
 
 @fact
@@ -184,10 +195,6 @@ def compiled_by(question: Question) -> str:
 
 _LAMBDA = "<lambda>"
 _COMPILERS = {"jax": "jax.jit", "tensorflow": "tf.function"}
-_SHOWN_BY_FRAMES = {
-    "function": "jax.jit is called in the steps",
-    "cache": "jax.clear_caches() forgets all programs in the steps (take it out)",
-}
 
 
 def _cause(question: Question) -> str:
@@ -197,48 +204,38 @@ def _cause(question: Question) -> str:
         return ""
 
 
-def _anew(question: Question) -> tuple[str, int, Signature]:
-    """(file, line, the program's function that a loop calls and that makes it anew)."""
-    name, source = recompiled_function(question), _source(question)
-    if recompiled_owner(question) == "Keras":
-        raise MetricAbsent(f"{name} is Keras' own")
-    if name == _LAMBDA:
-        return _with_a_lambda(question)
-    if not source.defines(name):
-        return _compilable(question, *_compiling(question))
-    outer = source.outer_of(name)
-    is_called = outer is not None and source.calls_of(outer[1].name)
-    if outer is None or not is_called or source.calls_of(name):
-        raise MetricAbsent("no function that a loop calls defines it inside")
-    return _compilable(question, outer[0], outer[1].line, outer[1])
-
-
-def _with_a_lambda(question: Question) -> tuple[str, int, Signature]:
-    """(file, line that has it compiled, the function around it, which a loop calls)."""
-    file, line = _compile_line(question)
-    source = _source(question)
-    function, at = source.function_at(file, line), source.lambda_line(file, line)
-    if function is None or at is None or not source.calls_of(function.name):
-        raise MetricAbsent("no function that a loop calls has a lambda compiled")
-    return file, at, function
-
-
-def _compilable(
-    question: Question, file: str, line: int, function: Signature
-) -> tuple[str, int, Signature]:
-    """The same, if it does nothing that a compiler would do once. Raises
-    MetricAbsent.
+def _made_anew(question: Question) -> MadeAnew | None:
+    """By the source, around the line that compiles most; None where it does not show
+    it.
     """
-    work = _source(question).host_work(file, function.line)
-    if work.what:
-        raise MetricAbsent(f"{function.name} works on the host: {work.what}")
-    return file, line, function
+    source = question.settings.source
+    if source is None or recompiled_owner(question) == "Keras":
+        return None
+    name, (file, line) = recompiled_function(question), _compile_line(question)
+    is_step = name == step_function(question.run)
+    return source.made_anew(file, line, name, is_step=is_step)
+
+
+def _head(question: Question) -> str:
+    if _cause(question) in ("cache", "function"):
+        return "def train_step(state, batch):"
+    return _compiling(question)[2].head
 
 
 def _compiling(question: Question) -> tuple[str, int, Signature]:
-    """(file, line that compiles, the program's function around it)."""
+    """(file, line that compiles a library's function, the program's function around
+    it), if that can be compiled whole: it does nothing that a compiler would do once.
+    Raises MetricAbsent.
+    """
+    name, source = recompiled_function(question), _source(question)
+    is_own = name == _LAMBDA or source.defines(name)
+    if is_own or recompiled_owner(question) == "Keras":
+        raise MetricAbsent(f"no function that a loop calls makes {name} anew")
     file, line = _compile_line(question)
-    found = _source(question).function_at(file, line)
+    found = source.function_at(file, line)
     if found is None or found.decorators:
         raise MetricAbsent("no plain function of the program's source calls it")
+    work = source.host_work(file, line)
+    if work.what:
+        raise MetricAbsent(f"{found.name} works on the host: {work.what}")
     return file, line, found

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
 from tfadvisor.advice.evidence import Evidence
 from tfadvisor.advice.findings import Verdict
 from tfadvisor.advice.outside import Outside, of_the_run, outside_of
+from tfadvisor.causes import ProgramSource
 from tfadvisor.causes.account import (
     BUILDING,
     FIRST_BATCH,
@@ -145,6 +148,45 @@ def test_what_compiles_in_each_of_its_turns_is_to_compile_once() -> None:
     assert first.fix is None
     assert fourth.fix is not None
     assert fourth.fix.do.startswith("It compiles again and again")
+
+
+EVALUATES = """\
+import jax
+def evaluate(params, rows):
+    score = jax.jit(lambda p, x: model(p, x))
+    return [score(params, row) for row in rows]
+for step in range(9):
+    evaluate(params, rows)
+"""
+
+
+@pytest.mark.parametrize("framework", ["jax", "tensorflow"])
+def test_a_cure_for_what_compiles_is_code_of_the_framework(framework: str) -> None:
+    place = RunPlace("train.py", 4, "evaluate")
+    compiles = RunPart("compiling", "compile", 0.2, 20.0, 30, (place,), 9)
+
+    (found,) = outside_of(account(compiles), None, framework)
+
+    assert found.fix is not None
+    assert ("tf.function" in found.fix.snippet) is (framework == "tensorflow")
+
+
+def test_what_the_source_shows_to_be_made_anew_is_made_once(tmp_path: Path) -> None:
+    """Line 4 calls it, in what the loop calls in each turn."""
+    (tmp_path / "train.py").write_text(EVALUATES)
+    place = RunPlace("train.py", 4, "evaluate")
+    compiles = RunPart("compiling", "compile", 0.2, 20.0, 30, (place,), 9)
+    source = ProgramSource(tmp_path)
+
+    (found,) = outside_of(account(compiles), None, "jax", source)
+
+    assert found.fix is not None
+    assert found.fix.do.startswith(
+        "jax.jit of a lambda is made anew in each call of evaluate (train.py:2)"
+    )
+    assert found.fix.snippet == (
+        "# once, outside of evaluate\nscore = jax.jit(lambda p, x: model(p, x))"
+    )
 
 
 @pytest.mark.parametrize(("builds", "is_cured"), [(0.3, True), (0.29, False)])

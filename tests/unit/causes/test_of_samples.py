@@ -74,6 +74,19 @@ def test_what_runs_inside_of_the_loop_now_and_then_is_told_apart() -> None:
     assert part(account, "keep").turns == 8
 
 
+def test_what_compiles_is_named_by_the_line_that_calls_it() -> None:
+    """Every 10 turns of 5 samples, 25 in line 7 of score, which line 44 calls: nine of
+    them trace line 3 of the program's own net, and so do two at line 8.
+    """
+    score = f"{MAIN}:44 eval.py:score:7 {INSTALLED}{COMPILES}"
+    traces = f"{score} eval.py:net:3"
+    compiles = [(score, 14), (traces, 9), (traces.replace(":7", ":8"), 2)]
+    account = account_of(sampled(8 * (10 * TURN + compiles)), STEP_MS)
+
+    found = part(account, "compiling")
+    assert [place.words for place in found.places] == ["score (eval.py:7)"]
+
+
 def met(under_way: Callable[[float], str], seed: int) -> Samples:
     """A program for 15 s, by what it is in at each ms: the time between two samples is
     drawn, 10 ms on average, as py-spy does.

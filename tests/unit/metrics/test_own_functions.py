@@ -123,6 +123,7 @@ for fold in range(3):
 
 
 LAMBDA = """\
+import jax
 def evaluate(params, x):
     return float(jax.jit(lambda p: accuracy(p, x))(params))
 
@@ -169,9 +170,15 @@ def test_a_function_that_another_one_defines_in_each_call_is_made_anew(
 
     assert metrics.fact("recompiled_function") == "step"
     assert metrics.fact("recompiled_anew") == (
-        "step is defined inside of trainer (train.py:1), which a loop calls"
+        "step is made anew in each call of trainer (train.py:1), which a loop calls; it "
+        "reads x of it"
     )
-    assert metrics.fact("recompiled_anew_head") == "def trainer(model, x):"
+    assert metrics.fact("recompiled_anew_before") == (
+        "def trainer(model, x):\n    @tf.function\n    def step(): ..."
+    )
+    assert metrics.fact("recompiled_anew_once") == (
+        "# once, outside of trainer; x as arguments\n@tf.function\ndef step(x): ..."
+    )
 
 
 def test_a_librarys_function_is_compiled_by_what_calls_it(tmp_path: Path) -> None:
@@ -181,7 +188,9 @@ def test_a_librarys_function_is_compiled_by_what_calls_it(tmp_path: Path) -> Non
         "scan is none of this program's functions: what sample (train.py:2) calls "
         "compiles it"
     )
-    assert metrics.fact("recompiled_anew_head") == "def sample(key, state):"
+    assert metrics.fact("recompiled_anew_once") == (
+        "# once, before the loop\n@jax.jit\ndef sample(key, state):\n    ..."
+    )
 
 
 def test_a_lambda_that_is_compiled_in_each_call_of_a_function_is_made_anew(
@@ -191,9 +200,13 @@ def test_a_lambda_that_is_compiled_in_each_call_of_a_function_is_made_anew(
     metrics = anew("<lambda>", LAMBDA, tmp_path)
 
     assert metrics.fact("recompiled_anew") == (
-        "jax.jit of a lambda is called in evaluate (train.py:2), in a loop"
+        "jax.jit of a lambda is made anew in each call of evaluate (train.py:2), which "
+        "a loop calls; it reads x of it"
     )
-    assert metrics.fact("recompiled_anew_head") == "def train_step(state, batch):"
+    assert metrics.fact("recompiled_anew_once") == (
+        "# once, outside of evaluate; x as arguments\n"
+        "compiled = jax.jit(lambda x, p: accuracy(p, x))"
+    )
 
 
 @pytest.mark.parametrize(
@@ -222,7 +235,7 @@ def test_what_is_defined_once_is_not_made_anew(
 
     assert metrics.fact("recompiled_function") == function
     assert metrics.fact("recompiled_anew") is None
-    assert metrics.fact("recompiled_anew_head") is None
+    assert metrics.fact("recompiled_anew_once") is None
 
 
 @pytest.mark.parametrize(

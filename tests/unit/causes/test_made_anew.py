@@ -1,0 +1,139 @@
+"""Compiled functions that a program makes anew in each call of another one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tfadvisor.causes import MadeAnew, ProgramSource
+
+PROGRAM = """\
+import functools
+import jax
+import tensorflow as tf
+
+
+class Trainer:
+    def score(self, params, x, scale=1):
+{body}
+
+
+def one_step(params, x):
+    return Trainer().score(params, x)
+
+
+def main(params, x):
+    for step in range(9):
+        params = one_step(params, x)
+"""
+
+
+def made(
+    folder: Path,
+    body: str,
+    compiled: str = "",
+    program: str = PROGRAM,
+    *,
+    is_step: bool = False,
+) -> MadeAnew | None:
+    """By a line of a method with this body; a loop calls what calls the method."""
+    lines = "\n".join(f"        {line}" for line in body.splitlines())
+    (folder / "train.py").write_text(program.replace("{body}", lines))
+    return ProgramSource(folder).made_anew("train.py", 8, compiled, is_step=is_step)
+
+
+@pytest.mark.parametrize(
+    ("body", "compiled", "once"),
+    [
+        (
+            "f = jax.jit(lambda p, x: self.net(p, x))\nreturn f(params, x)",
+            "<lambda>",
+            "# once, in __init__\nself.f = jax.jit(lambda p, x: self.net(p, x))",
+        ),
+        (
+            "return jax.jit(functools.partial(loss, scale))(params, x)",
+            "",
+            "# once, outside of score; scale as arguments\ncompiled = jax.jit(loss)",
+        ),
+        (
+            "f = jax.jit(self.net, static_argnums=1)\nreturn [f(y) for y in x]",
+            "net",
+            "# once, in __init__\nself.f = jax.jit(self.net, static_argnums=1)",
+        ),
+        (
+            "@functools.partial(jax.jit, donate_argnums=0)\n"
+            "def f(p):\n    y = p * scale\n    return y\nreturn f(params)",
+            "f",
+            "# once, outside of score; scale as arguments\n"
+            "@functools.partial(jax.jit, donate_argnums=0)\ndef f(p, scale): ...",
+        ),
+        (
+            "return jax.jit(jax.grad(loss))(params)",
+            "",
+            "# once, outside of score\ncompiled = jax.jit(jax.grad(loss))",
+        ),
+        (
+            "f = tf.function(loss)\nreturn f(params)",
+            "loss",
+            "# once, outside of score\nf = tf.function(loss)",
+        ),
+    ],
+    ids=["lambda", "partial", "bound method", "inner function", "gradient", "TF"],
+)
+def test_what_is_another_object_in_each_call_compiles_anew(
+    tmp_path: Path, body: str, compiled: str, once: str
+) -> None:
+    found = made(tmp_path, body, compiled)
+
+    assert found is not None
+    assert (found.around.name, found.compiled, found.once) == ("score", compiled, once)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "f = jax.jit(loss)\nreturn f(params)",
+        "self.f = jax.jit(lambda p: p * scale)\nreturn self.f(params)",
+        "f = jax.jit(lambda p: p * scale)\nreturn f",
+        "f = jax.jit(lambda p: p * scale)\ncache[scale] = f\nreturn f(params)",
+        "global f\nf = jax.jit(lambda p: p * scale)\nreturn f(params)",
+        "f = g = jax.vmap(lambda p: p * scale)\nreturn f(params)",
+    ],
+    ids=["of the module", "attribute", "given", "cached", "global", "not compiled"],
+)
+def test_what_is_kept_or_known_again_is_not_made_anew(
+    tmp_path: Path, body: str
+) -> None:
+    assert made(tmp_path, body) is None
+
+
+LAMBDA = "f = jax.jit(lambda p: p * scale)\nfor y in x:\n    f(y)"
+
+
+def test_two_of_them_leave_open_which_compiles(tmp_path: Path) -> None:
+    two = f"{LAMBDA}\ng = jax.jit(lambda p: -p)\nreturn g(x)"
+
+    assert made(tmp_path, two, "<lambda>") is None
+
+
+def test_a_loop_of_the_function_may_run_the_steps_of_what_it_makes(
+    tmp_path: Path,
+) -> None:
+    assert made(tmp_path, LAMBDA) is not None
+    assert made(tmp_path, LAMBDA, is_step=True) is None
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        PROGRAM.replace("for step in range(9):", "if x:"),
+        PROGRAM.replace("    def score", "    @functools.cache\n    def score"),
+        PROGRAM.replace("    def score", "    @jax.jit\n    def score"),
+    ],
+    ids=["no loop", "kept by a decorator", "traced"],
+)
+def test_a_function_that_does_not_run_again_makes_it_once(
+    tmp_path: Path, program: str
+) -> None:
+    assert made(tmp_path, LAMBDA, program=program) is None
