@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import BoolArray, Int64Array, blocks, distinct
+from tfadvisor.arrays import BoolArray, Int64Array, blocks, distinct, true_at
 from tfadvisor.program import Modules
 from tfadvisor.timeline.attribution.inside import Inside
 from tfadvisor.timeline.attribution.spent import Spent
@@ -38,6 +38,7 @@ from tfadvisor.timeline.names.classes import (
     is_graphs_off,
     lost_events,
 )
+from tfadvisor.timeline.names.drivers import updates_graph
 from tfadvisor.timeline.names.frames import is_frame
 from tfadvisor.timeline.names.host_events import (
     names_of_windows,
@@ -166,6 +167,16 @@ class RecordedEvents(msgspec.Struct, frozen=True):
     """Python frames."""
     others: int = 0
     """All other events."""
+    frame_gap_ps: int = 0
+    """A tenth of the times from one begin or end of a frame to the next is shorter: how
+    fast this machine records. 0 where few frames were recorded.
+    """
+    updates_ps: int = 0
+    """In updates of CUDA graphs."""
+
+
+_FRAMES_THAT_TELL, _FRAMES_LOOKED_AT = 64, 4096
+"""For a tenth that no chance decides, and at most so many, from the middle."""
 
 
 def recorded_events(threads: Threads, steps: Steps) -> RecordedEvents:
@@ -174,9 +185,27 @@ def recorded_events(threads: Threads, steps: Steps) -> RecordedEvents:
         return RecordedEvents()
     thread = threads.threads[steps.thread]
     counted = in_counted_steps(threads.start[thread.lo : thread.hi], steps)
-    row = threads.row[thread.lo : thread.hi][counted]
-    frames = int(threads.wanted_rows(is_frame)[row].sum())
-    return RecordedEvents(frames, len(row) - frames)
+    mine = thread.lo + true_at(counted)
+    row = threads.row[mine]
+    frames = mine[threads.wanted_rows(is_frame)[row]]
+    updates = mine[threads.bear(mine, updates_graph)]
+    return RecordedEvents(
+        frames=len(frames),
+        others=len(mine) - len(frames),
+        frame_gap_ps=_shortest_gap(threads, frames),
+        updates_ps=int((threads.end[updates] - threads.start[updates]).sum()),
+    )
+
+
+def _shortest_gap(threads: Threads, frames: Int64Array) -> int:
+    """As RecordedEvents.frame_gap_ps. frames: their positions."""
+    if len(frames) < _FRAMES_THAT_TELL:
+        return 0
+    first = max(len(frames) - _FRAMES_LOOKED_AT, 0) // 2
+    some = frames[first : first + _FRAMES_LOOKED_AT]
+    edges = np.sort(np.concatenate([threads.start[some], threads.end[some]]))
+    gaps = np.diff(edges)
+    return int(np.quantile(gaps[gaps > 0], 0.1)) if gaps.any() else 0
 
 
 # What a trace says about itself: the framework, when it was recorded, and what the

@@ -78,20 +78,20 @@ def test_a_trace_without_loops_says_so() -> None:
 
 
 def updating(instructions: int, extra: bytes = b"") -> TraceBuilder:
-    """Four steps of 1,000 µs that update a graph for 300 µs and then run it for 400. The
+    """Four steps of 1,000 µs that update a graph for 800 µs and then run it for 70. The
     program holds so many products of one line, and returns its argument changed.
     """
     builder = trace().steps(4, period=1000)
     for step in range(4):
         at = step * 1000
-        builder.call("PjitFunction(step)", at, at + 450)
-        builder.call("command_buffer::update", at + 100, at + 400)
+        builder.call("PjitFunction(step)", at, at + 950)
+        builder.call("command_buffer::update", at + 100, at + 900)
         builder.kernel(
             "GPU:0",
             "dot",
-            at + 500,
-            at + 900,
-            launched=(at + 410, at + 440),
+            at + 920,
+            at + 990,
+            launched=(at + 905, at + 915),
             hlo_op="dot.2",
             **PROGRAM,
         )
@@ -112,12 +112,13 @@ def updating(instructions: int, extra: bytes = b"") -> TraceBuilder:
     return builder.program("jit_step", data)
 
 
-def test_updates_are_counted_and_timed() -> None:
+def test_updates_are_counted_and_timed_without_what_recording_adds() -> None:
+    """Recorded as 0.8 of 1 ms, of which three quarters are the recording's."""
     metrics = updating(3).measure()
 
     assert metrics.value("graph_updates_per_step") == 1
-    assert metrics.value("graph_update_ms") == pytest.approx(0.3)
-    assert metrics.value("graph_update_fraction") == pytest.approx(0.3)
+    assert metrics.value("graph_update_ms") == pytest.approx(0.2)
+    assert metrics.value("graph_update_fraction") == pytest.approx(0.2)
     assert metrics.value("operation_copies") == 3
     assert metrics.value("kept_arguments") == 1
     assert metrics.fact("copied_operation") == "Dense_0/dot_general (model.py:11)"
@@ -127,13 +128,3 @@ def test_a_donated_argument_is_not_kept() -> None:
     donated = field(8, alias([], 0))
 
     assert updating(3, donated).measure().value("kept_arguments") == 0
-
-
-@pytest.mark.parametrize(("copies", "severity"), [(31, "medium"), (32, "high")])
-def test_what_the_program_could_change_makes_it_more_severe(
-    copies: int, severity: str
-) -> None:
-    (first, *_) = updating(copies).report().findings
-
-    assert first.rule_id == "graphs-updated-each-step"
-    assert first.severity.value == severity

@@ -40,3 +40,34 @@ def test_what_lies_outside_of_counted_steps_is_no_cost() -> None:
     (host,) = builder.build().hosts
 
     assert host.capture.events == RecordedEvents(frames=2, others=6)
+
+
+def test_many_frames_tell_how_fast_the_machine_records() -> None:
+    """A frame begins or ends every 0.2 µs, so that one costs 1 µs: 100 of them take
+    half of the step, and one other event 1 µs.
+    """
+    builder = trace().step(0, 200).busy("GPU:0", (190, 200))
+    for number in range(100):
+        builder.call("$m.py:585 get", number * 0.4, number * 0.4 + 0.2)
+    metrics = builder.build()
+    (host,) = metrics.hosts
+
+    assert host.capture.events == RecordedEvents(100, 1, frame_gap_ps=200_000)
+    assert builder.measure().value("tracer_fraction") == pytest.approx(101 / 200)
+
+
+def test_recording_takes_no_more_than_the_time_without_work() -> None:
+    """The GPU works for 199 of 200 µs, whatever was recorded meanwhile."""
+    builder = trace().step(0, 200).busy("GPU:0", (1, 200))
+    for at in range(100):
+        builder.call("work", at, at + 1)
+
+    assert builder.measure().value("tracer_fraction") == pytest.approx(1 / 200)
+
+
+def test_three_quarters_of_an_update_are_the_recording() -> None:
+    """Of 40 µs, and 2 µs for the marker and the update."""
+    builder = trace().step(0, 200).busy("GPU:0", (100, 150))
+    builder.call("command_buffer::update", 10, 50)
+
+    assert builder.measure().value("tracer_fraction") == pytest.approx(32 / 200)

@@ -22,7 +22,8 @@ steps show them as well as many, unlike what the host does once.
 """
 OF_HOST = ("input", "host", "launch", "compile")
 """Losses to what may happen once."""
-_BESIDE_STEPS = ("input", "host", "launch")
+BESIDE_STEPS = ("input", "host", "launch")
+"""Losses that few steps may hold beside what the others do."""
 _BY_CHANCE = 2.0
 """Times its share of the run that a short window may hold of what is seldom."""
 _RUNS = 0.02
@@ -215,12 +216,13 @@ def _of_the_run(
     """
     return [
         name
-        for name in _BESIDE_STEPS
-        if _is_seldom(name, metrics) and losses[name] <= _BY_CHANCE * outside
+        for name in BESIDE_STEPS
+        if is_seldom(name, metrics) and losses[name] <= _BY_CHANCE * outside
     ]
 
 
-def _is_seldom(name: str, metrics: Metrics) -> bool:
+def is_seldom(name: str, metrics: Metrics) -> bool:
+    """Whether nearly all of a class lies in few of the recorded steps."""
     fact = f"{name}_in_few_steps"
     return metrics.has_fact(fact) and metrics.fact(fact) is not None
 

@@ -9,19 +9,21 @@ import msgspec
 
 from tfadvisor.advice.findings import Finding, Verdict
 from tfadvisor.advice.judging.cause import (
+    BESIDE_STEPS,
     EXPLAINED,
     LOSSES,
     OF_HOST,
     WORTH_NAMING,
     Cause,
     Kind,
+    is_seldom,
 )
 from tfadvisor.advice.judging.distance import distance_of
 from tfadvisor.advice.judging.judged import is_few, is_guessed, work_lost
 from tfadvisor.advice.measured import is_measured_part
 from tfadvisor.metrics import Metrics
 from tfadvisor.units import counted, percent
-from tfadvisor.vocabulary import VERDICTS, Severity
+from tfadvisor.vocabulary import VERDICTS, Severity, TimeClass
 
 LARGE = 0.1
 """From this share of the step on a class is no small cost where a finding that is worth
@@ -297,7 +299,17 @@ def _beside(cause: Cause, metrics: Metrics, findings: Sequence[Finding]) -> str:
         )
     if cause.idle >= WORTH_NAMING:
         return f"they are idle for {percent(cause.idle)}{_counted_as_host(cause)}"
-    return "no other cost is large"
+    return _seldom(metrics) or "no other cost is large"
+
+
+def _seldom(metrics: Metrics) -> str:
+    """What few steps lose, if that is worth naming; "" for nothing."""
+    for name in BESIDE_STEPS:
+        share = metrics.value(TimeClass[name.upper()].metric) or 0.0
+        if share >= WORTH_NAMING and is_seldom(name, metrics):
+            few = metrics.fact(f"{name}_in_few_steps")
+            return f"{percent(share)} is {VERDICTS[name].lost}, nearly all in {few}"
+    return ""
 
 
 def _counted_as_host(cause: Cause) -> str:
