@@ -36,7 +36,9 @@ class Caps:
         return min(wanted, self.longest * share)
 
     def learn(self, window: RecordedWindow) -> None:
-        """From a window that is over."""
+        """From a window that is over, unless it was too short to tell."""
+        if window.cut_in_vain:
+            return
         seconds = max(window.seconds, 1e-3)
         spent = (
             (window.stopping, _MOST_STOPPING_SECONDS),
@@ -44,5 +46,4 @@ class Caps:
             (window.bytes_a_second * seconds, _MOST_BYTES),
         )
         longest = [seconds * most / taken for taken, most in spent if taken > 0]
-        longest.append(seconds / 2 if window.cut else _LONGEST_LOOK_SECONDS)
-        self.longest = min(longest)
+        self.longest = min([_LONGEST_LOOK_SECONDS, *longest])

@@ -41,6 +41,7 @@ _RESTLESS_STEPS = 8
 _ONE_CALL_MS = 100.0
 """A longer step may itself be the call in which the program was for a second."""
 _SHORT_LOOKS = 2
+"""After which what was seen is the step, and as many as there are."""
 _OF_A_ROUND = 0.5
 """What takes less of a round of the loop is a part of the step, unless longer looks
 show it too.
@@ -70,7 +71,7 @@ class LooksSoFar(msgspec.Struct, frozen=True):
     inside: str = ""
     """As of the rounds that were counted last."""
     short: int = 0
-    """Looks too short for whole rounds of the loop."""
+    """Looks too short for whole rounds of the loop, or for enough of them."""
     compiles: Pace | None = None
     """The steps of the last look that compiled in its steps."""
     alike: int = 0
@@ -241,9 +242,8 @@ def _judge(state: Look, look: RecordedWindow) -> State:
         if not _always_compiles(known):
             return _again(known)
 
-    if _is_part(known, pace) and not known.wanted.names(look):
-        # Recording slows the program: too few rounds were in it for the step to be
-        # seen.
+    is_part = _is_part(known, pace) and not known.wanted.names(look)
+    if is_part or _is_too_short(known, look):
         return _again(replace(known, short=known.short + 1))
     return Record(known, look, _wanted_of(known, pace))
 
@@ -265,6 +265,8 @@ def _keep(state: Record, seen: TriedRecording) -> State:
     )
     if seen.beside and known.beside < _OTHER_WORK:
         return _again(replace(known, beside=known.beside + 1))
+    if _is_too_short(known, seen.run.chosen):
+        return _again(replace(known, short=known.short + 1))
     if _goes_on(known, seen.after.loop):
         return Finished(known)
 
@@ -321,9 +323,15 @@ def _is_restless(known: LooksSoFar) -> bool:
     return known.ready is not None and known.ready.restless
 
 
+def _is_too_short(known: LooksSoFar, look: RecordedWindow) -> bool:
+    if known.short >= _SHORT_LOOKS:
+        return False
+    return look.cut_in_vain and look.steps < known.wanted.steps
+
+
 def _is_part(known: LooksSoFar, pace: Pace) -> bool:
-    """Whether what repeats may be a part of a round; after longer looks it is the
-    step.
+    """Whether what repeats may be a part of a round. Recording slows the program: too
+    few rounds may be in a window for the step to be seen.
     """
     if known.loop is None or known.short >= _SHORT_LOOKS:
         return False

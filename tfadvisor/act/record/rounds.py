@@ -28,7 +28,7 @@ from tfadvisor.trace.samples import Frame, Samples, is_own_file
 
 _PATIENCE_SECONDS = 3.0
 _OF_COUNTING = 1 / 6
-"""So long stacks are looked at, at least: half a second at first."""
+"""So long the program is looked at, at least: half a second at first."""
 _FEWEST_SAMPLES = 20
 _FEWEST_RETURNS = 3
 """To a line, of what goes round."""
@@ -117,8 +117,8 @@ def count_rounds(
     whether the program is.
     """
     began_ns = time.time_ns()
-    until = time.monotonic() + _OF_COUNTING * seconds
-    number = str(board.order(processes, seconds, only_rounds=True))
+    least = _OF_COUNTING * seconds
+    number = str(board.order(processes, seconds, only_rounds=True, least_seconds=least))
     asked = frozenset(peer.name for peer in processes)
     order = GivenOrder(number, asked, seconds)
     answered = answers_to(
@@ -127,9 +127,6 @@ def count_rounds(
         over,
         _PATIENCE_SECONDS,
     )
-    while time.monotonic() < until and not over():
-        time.sleep(0.05)
-
     seen = watch.seen()
     for process in answered or processes:
         samples = msgspec.convert(seen.of_process(process.pid), Samples)

@@ -61,6 +61,8 @@ class RecordedWindow(msgspec.Struct, frozen=True):
     """Seconds that the profiler took to stop, in the process where it took longest."""
     cut: bool = False
     """Whether it was closed early, because memory grew."""
+    cut_in_vain: bool = False
+    """Whether it was the program's own that did."""
     shortened: bool = False
     """Whether it was asked for longer than a profiler bears with this program."""
     collected: Collected | None = None
@@ -301,11 +303,13 @@ def measure(
     if isinstance(window, NoWindow):
         return window
 
+    cuts = {answer.get("cut", "") for answer in answers}
     return msgspec.structs.replace(
         window,
         collected=collected,
         stopping=max(answer["stopped"] - answer["closed"] for answer in answers),
-        cut=any(answer.get("cut") for answer in answers),
+        cut=bool(cuts - {""}),
+        cut_in_vain=cuts - {""} == {"program"},
     )
 
 

@@ -270,6 +270,20 @@ def test_what_was_asked_for_may_take_little_of_a_round() -> None:
     assert isinstance(last, Record)
 
 
+def test_a_window_that_the_programs_memory_cut_is_recorded_again() -> None:
+    """Looks of 8, 12 and 15 steps of 20, each closed early: after two of them what
+    there is is taken. A recording that was cut is made again, too.
+    """
+    cut = [replace(window(100.0, count), cut_in_vain=True) for count in (8, 12, 15)]
+    again = [part for look in cut[:2] for part in (SETTLED, counted(LOOP), look)]
+    whole = [SETTLED, counted(LOOP), window(100.0)]
+
+    assert isinstance(after(again[:3]), Wait)
+    assert isinstance(after(again), Wait)
+    assert isinstance(after([*again, SETTLED, counted(LOOP), cut[2]]), Record)
+    assert isinstance(after([*whole, tried(cut[0], counted(LOOP))]), Wait)
+
+
 # A program that is in one call all the time.
 
 

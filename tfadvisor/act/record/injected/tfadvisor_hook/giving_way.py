@@ -20,30 +20,39 @@ name the program calls them: of an object of a module, "" for the module itself.
 _STOPPING_SECONDS = 60.0
 _LOOK_SECONDS = 0.03
 GROWTH_BYTES = 50 << 20
-"""Of the process's memory while a session is open; once it stops it takes three times
-as much for a moment, as measured.
+"""Of the process's memory, beyond what the program itself was seen to need, while a
+session is open; once it stops it takes three times as much for a moment, as measured.
 """
 
 
 class Memory:
-    """Of this process, read again and again from one file."""
+    """Of this process, read again and again from one file while it is entered."""
 
-    def __init__(self) -> None:
-        """Where the system does not tell, it is 0."""
+    def __init__(self, most_bytes: int) -> None:
+        """most_bytes: what was seen before."""
+        self.most_bytes = most_bytes
+        """The most that was seen."""
+        self._file = -1
+
+    def look(self) -> None:
+        """Where the system does not tell, nothing is seen."""
+        try:
+            pages = int(os.pread(self._file, 200, 0).split()[1])
+        except (OSError, ValueError, IndexError):
+            return
+        resident = pages * os.sysconf("SC_PAGE_SIZE")
+        self.most_bytes = max(self.most_bytes, resident)
+
+    def __enter__(self) -> Memory:
+        """Looks at once."""
         try:
             self._file = os.open("/proc/self/statm", os.O_RDONLY)
         except OSError:
-            self._file = -1
+            return self
+        self.look()
+        return self
 
-    def resident_bytes(self) -> int:
-        """Now."""
-        try:
-            pages = int(os.pread(self._file, 200, 0).split()[1])
-            return pages * os.sysconf("SC_PAGE_SIZE")
-        except (OSError, ValueError, IndexError):
-            return 0
-
-    def close(self) -> None:
+    def __exit__(self, *_error: object) -> None:
         """Nothing more is read."""
         if self._file >= 0:
             os.close(self._file)
@@ -66,23 +75,23 @@ class GivingWay:
         seconds: float,
         leaving: threading.Event,
         look: Callable[[], None],
+        memory: Memory,
+        most_bytes: int,
     ) -> str:
         """For so long, or until the program starts its profiler or ends, or its memory
-        grows. Why it was cut short, "" if not. look: called again and again meanwhile.
+        grows beyond most_bytes. Why it was cut short, "" if not. look: called again and
+        again meanwhile.
         """
-        memory = Memory()
-        try:
-            before, until = memory.resident_bytes(), time.monotonic() + seconds
-            while not leaving.is_set():
-                look()
-                left = until - time.monotonic()
-                if left <= 0 or self.over.wait(min(left, _LOOK_SECONDS)):
-                    break
-                if memory.resident_bytes() - before > GROWTH_BYTES:
-                    return "memory"
-            return ""
-        finally:
-            memory.close()
+        until = time.monotonic() + seconds
+        while not leaving.is_set():
+            look()
+            left = until - time.monotonic()
+            if left <= 0 or self.over.wait(min(left, _LOOK_SECONDS)):
+                break
+            memory.look()
+            if memory.most_bytes > most_bytes:
+                return "memory"
+        return ""
 
     def __enter__(self) -> GivingWay:
         """Only modules that are imported already are looked at."""

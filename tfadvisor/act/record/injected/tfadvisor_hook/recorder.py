@@ -15,12 +15,12 @@ from _thread import start_new_thread
 from typing import Any
 
 from .compilations import Compilations
-from .giving_way import GivingWay
+from .giving_way import GROWTH_BYTES, GivingWay, Memory
 from .letters import read_letter, write_letter
 from .machine_counters import VERSION, reading, settings
 from .main_thread import Errand, all_sleep
 from .own_sources import own_sources
-from .rounds import RoundCounter
+from .rounds import LOOK_SECONDS, RoundCounter
 from .tracers import holds_gpu, tracer_for, uses_cuda
 
 FRAMEWORKS = ("jax", "tensorflow")
@@ -44,6 +44,8 @@ _WITHOUT_GPU = (
     "recording failed in CUPTI, CUDA's profiler; it is not started again. The program "
     "goes on, and may be harmed"
 )
+_MORE_GROWTH = 4
+"""Times, each time that it was the program's own: the trace was small."""
 _LITTLE_BYTES, _MOST_BYTES = 1 << 20, 6 << 20
 """Of a trace: from a short window that holds less nothing is to be feared, and a first
 one shall hold no more.
@@ -93,6 +95,12 @@ class Recorder:
         self.broken = ""
         """Why no profiler is started any more."""
         self.rounds = RoundCounter()
+        self.own_bytes = 0
+        """The most that the process held while no profiler did, since its rounds were
+        counted first.
+        """
+        self.growth_bytes = GROWTH_BYTES
+        """By how much the process may grow beyond that in a window."""
         self.errand: Errand | None = None
         self.at_work: list[tuple[int, int]] = []
         """From when to when a profiler was, ns since the epoch."""
@@ -178,10 +186,16 @@ class Recorder:
 
     def count(self, order: dict[str, Any]) -> dict[str, Any]:
         """How long a round of the main thread's loop takes while nothing is
-        recorded.
+        recorded, and how much memory it needs: a batch may come and go in each.
         """
         self.rounds = RoundCounter()
-        return {"loop": self.rounds.count(order["seconds"], self.leaving)}
+        until = time.monotonic() + order["least_seconds"]
+        with Memory(self.own_bytes) as memory:
+            loop = self.rounds.count(order["seconds"], self.leaving, memory.look)
+            while time.monotonic() < until and not self.leaving.wait(LOOK_SECONDS):
+                memory.look()
+        self.own_bytes = memory.most_bytes
+        return {"loop": loop}
 
     def record(self, order: dict[str, Any]) -> dict[str, Any]:
         """One window: how long it was open, or why it could not be."""
@@ -243,6 +257,9 @@ class Recorder:
                 closes.set()
             written["closed"] = time.time()
             self.stop(framework, tracer, session, file)
+            if written["cut"] and os.path.getsize(file) <= _MOST_BYTES:
+                written["cut"] = "program"
+                self.growth_bytes *= _MORE_GROWTH
             written.update(file=os.path.basename(file), stopped=time.time())
             is_read.wait(_READING_SECONDS)
         if self.way.given:
@@ -262,11 +279,15 @@ class Recorder:
         seconds: float,
         tracer: Any,
     ) -> dict[str, Any]:
-        """Records for so long, unless the program begins to record itself, or ends."""
+        """Records for so long, unless the program begins to record itself, or ends, or
+        the process grows too much.
+        """
         way: Any = self.way
         opened = time.time()
         compiled, compiling = self.compilations.count, self.compilations.seconds
-        cut = way.wait(seconds, self.leaving, self.compilations.look)
+        with Memory(self.own_bytes) as memory:
+            most = memory.most_bytes + self.growth_bytes
+            cut = way.wait(seconds, self.leaving, self.compilations.look, memory, most)
         return {
             "opened": opened,
             "compiled": self.compilations.count - compiled,

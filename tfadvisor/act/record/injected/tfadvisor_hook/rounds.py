@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from bisect import bisect_left
+from collections.abc import Callable
 from functools import partial
 from types import CodeType, FrameType
 from typing import Any
@@ -30,7 +31,7 @@ _ENOUGH_SECONDS = 0.5
 _MOST_LETTERS = 1 << 22
 _MANY_LETTERS = 1 << 17
 """After which functions that fill the text are left out."""
-_LOOK_SECONDS = 0.01
+LOOK_SECONDS = 0.01
 _PATIENCE_SECONDS, _LONGEST_PATIENCE_SECONDS, _PATIENCE_ROUNDS = 1.0, 10.0, 3
 """For which a line of the loop is waited for."""
 _GENERATOR = 0x20 | 0x80 | 0x200
@@ -75,10 +76,13 @@ class RoundCounter:
         rounds = _PATIENCE_ROUNDS * self._median_seconds
         return min(max(_PATIENCE_SECONDS, rounds), _LONGEST_PATIENCE_SECONDS)
 
-    def count(self, seconds: float, over: threading.Event) -> dict[str, Any] | None:
+    def count(
+        self, seconds: float, over: threading.Event, look: Callable[[], None]
+    ) -> dict[str, Any] | None:
         """The outermost function in which lines come again and again for as long, and
         how long a round of them takes. None where none does, or Python does not tell,
-        or tells another tool. over: set where nothing more is to be counted.
+        or tells another tool. over: set where nothing more is to be counted. look:
+        called again and again meanwhile.
         """
         monitoring = free_monitoring()
         if monitoring is None:
@@ -90,7 +94,7 @@ class RoundCounter:
             monitoring.register_callback(TOOL, line, partial(print, file=self._text))
             for code in functions:
                 monitoring.set_local_events(TOOL, code, line)
-            found = self._look(functions, seconds, over, monitoring)
+            found = self._look(functions, seconds, over, look, monitoring)
         finally:
             for code in functions:
                 monitoring.set_local_events(TOOL, code, 0)
@@ -103,12 +107,14 @@ class RoundCounter:
         functions: list[CodeType],
         seconds: float,
         over: threading.Event,
+        look: Callable[[], None],
         monitoring: Any,
     ) -> dict[str, Any] | None:
         began = time.perf_counter()
         until, again = began + seconds, began + _ENOUGH_SECONDS
         asked = {_known_by(code): code for code in functions}
-        while time.perf_counter() < until and not over.wait(_LOOK_SECONDS):
+        while time.perf_counter() < until and not over.wait(LOOK_SECONDS):
+            look()
             now = time.perf_counter()
             self._looks.append((now, self._text.tell()))
             if self._looks[-1][1] > _MOST_LETTERS:
