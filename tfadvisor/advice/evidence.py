@@ -60,13 +60,14 @@ class Evidence(msgspec.Struct, frozen=True):
 
     @property
     def steps_of_run(self) -> float:
-        """The share of the run that is steps, with waiting for the devices, which may
-        be for them; 1 for unknown.
+        """The share of a run that lasts which is steps, with waiting for the devices,
+        which may be for them; 1 for unknown.
         """
         if self.account is None:
             return 1.0
-        waits = (part for part in self.account.outside if part.what == WAITING)
-        return self.account.steps + sum(part.fraction for part in waits)
+        lasting = self.account.lasting
+        waits = (part for part in lasting.outside if part.what == WAITING)
+        return lasting.steps + sum(part.fraction for part in waits)
 
     @property
     def outside(self) -> tuple[Outside, ...]:

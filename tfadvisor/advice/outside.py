@@ -78,10 +78,12 @@ def outside_of(
     framework: str = "",
     source: ProgramSource | None = None,
 ) -> tuple[Outside, ...]:
-    """The largest first. framework: of the run, "" for unknown. source: the program's
-    own files, None where they are not known.
+    """The largest first; of what came once there is nothing to do less often.
+    framework: of the run, "" for unknown. source: the program's own files, None where
+    they are not known.
     """
     if account is not None:
+        account = account.lasting
         beside = [
             _with_its_compiler(_by_samples(part, account), part, framework, source)
             for part in account.outside
@@ -150,11 +152,9 @@ def _op_by_op_in_steps(account: RunAccount) -> list[Outside]:
 def _is_known(part: RunPart) -> bool:
     """Whether a library's function says what it does, or one of the program's own has a
     name. A line of the loop where neither is seen, or that waits for the devices, may
-    wait for the steps. What compiles once, as for another stage of the training, or is
-    freed once, as at its end, costs a longer run no more.
+    wait for the steps.
     """
-    is_once = part.turns == 1 and (part.kind == "compile" or part.what == FREEING)
-    if part.what == WAITING or is_once:
+    if part.what == WAITING or part.turns == 1:
         return False
     lines = [f"{place.file}:{place.line}" for place in part.places]
     return part.kind != "other" or (bool(lines) and part.what not in lines)
@@ -173,9 +173,7 @@ def _by_samples(part: RunPart, account: RunAccount, within: str = "") -> Outside
     """within: where in the steps it is, "" for outside of them."""
     took, whole = (duration(1000 * span.seconds) for span in (part, account))
     times = ""
-    if part.turns == 1:
-        times = ", once"
-    elif part.turns:
+    if part.turns:
         each = duration(1000 * part.seconds / part.turns)
         times = f", {part.turns:,} times, {each} each"
     fills = f" Where an iterator begins, it fills {part.fills}." if part.fills else ""
@@ -190,7 +188,7 @@ def _by_samples(part: RunPart, account: RunAccount, within: str = "") -> Outside
             Location(place.file, place.line, place.function) for place in part.places
         ),
         proof="shown",
-        fix=_fix(part),
+        fix=_fix_of(part),
         in_steps=bool(within),
     )
 
@@ -301,12 +299,7 @@ _OFTEN = 4
 """A program of several stages compiles in fewer turns."""
 
 
-def _fix(part: RunPart) -> Fix | None:
-    """Of what comes again; for what came once there is nothing to do less often."""
-    return None if part.turns == 1 else _fix_of_turns(part)
-
-
-def _fix_of_turns(part: RunPart) -> Fix | None:
+def _fix_of(part: RunPart) -> Fix | None:
     if _is_much(part, "building"):
         return _PREDICT_AT_ONCE
     if part.kind == "compile" or _is_much(part, "compile"):
@@ -387,9 +380,11 @@ def of_the_run(
             return verdict
         summary = f"{outside[0].title}. {verdict.summary}"
         return Verdict(verdict.bottleneck, verdict.fraction, False, summary)
-    if 1 - account.steps < LARGE_OUTSIDE:
+    lasting = account.lasting
+    if 1 - lasting.steps < LARGE_OUTSIDE:
         return verdict
-    summary = _steps_of_the_run(account)
+    summary = _steps_of_the_run(lasting, is_all=lasting is account)
+    account = lasting
     of_run = verdict.fraction * account.steps
     first = next((part for part in account.outside if _is_known(part)), None)
     if first is not None and first.fraction >= max(_NAMES_THE_RUN, of_run):
@@ -401,13 +396,16 @@ def of_the_run(
     )
 
 
-def _steps_of_the_run(account: RunAccount) -> str:
-    """In a sentence, with the two largest parts that are none."""
+def _steps_of_the_run(account: RunAccount, *, is_all: bool) -> str:
+    """In a sentence, with the two largest parts that are none. is_all: whether the
+    account is of the whole run.
+    """
     parts = [part for part in account.outside if part.fraction >= _WORTH_A_FINDING]
     named = [
         f"{percent(part.fraction)} is {part_words(part)}"
         + (", perhaps for them" if part.what == WAITING else "")
         for part in parts[:2]
     ]
-    steps = f"The steps are {percent(account.steps)} of the run"
+    head = "The" if is_all else "Without what came once, the"
+    steps = f"{head} steps are {percent(account.steps)} of the run"
     return "; ".join(filter(None, (steps, " and ".join(named)))) + ". "

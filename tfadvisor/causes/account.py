@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import msgspec
+from msgspec.structs import replace
 
 from tfadvisor.timeline.names.frames import place_in_words
 
@@ -17,6 +20,8 @@ WAITING = "waiting for the devices"
 """Perhaps for steps that the host is ahead of."""
 BUILDING = "building an input pipeline"
 LONG_PAUSES = "long pauses in the step"
+_MUCH = 0.01
+"""Of the run."""
 
 
 class RunPlace(msgspec.Struct, frozen=True):
@@ -175,3 +180,38 @@ class RunAccount(msgspec.Struct, frozen=True):
     def outside(self) -> tuple[RunPart, ...]:
         """The parts that are no step."""
         return tuple(part for part in self.parts if part.kind != STEPS)
+
+    @property
+    def lasting(self) -> RunAccount:
+        """Without what came once, of which a longer run has no more, where that is much
+        of this one. Its fractions are of the rest.
+        """
+        once = [part for part in self.outside if part.turns == 1]
+        rest = 1 - sum(part.fraction for part in once)
+        if not 0 < rest < 1 - _MUCH:
+            return self
+        return replace(
+            self,
+            seconds=self.seconds * rest,
+            since=f"{self.since}, without what came once",
+            steps=self.steps / rest,
+            parts=tuple(_of(rest, part) for part in self.parts if part not in once),
+            samples=self.samples - sum(part.seen for part in once),
+        )
+
+
+_Share = TypeVar("_Share", RunShare, RunPart)
+
+
+def _of(whole: float, share: _Share) -> _Share:
+    """With fractions of what is so much of the run."""
+    share = replace(share, fraction=share.fraction / whole)
+    if not isinstance(share, RunPart):
+        return share
+    return replace(
+        share,
+        parts=tuple(_of(whole, part) for part in share.parts),
+        op_by_op=share.op_by_op / whole,
+        in_python=share.in_python / whole,
+        statements=tuple(_of(whole, part) for part in share.statements),
+    )

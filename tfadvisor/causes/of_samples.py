@@ -330,14 +330,16 @@ class _RunTime(msgspec.Struct, frozen=True):
     # The function whose turns are the steps.
 
     def _compiles_in_few_turns(self) -> BoolArray:
-        """Of each run whether its statement compiles in its first turns alone: hardly
-        anything else comes before the last time, and many turns after it.
+        """Of each run whether what the statement calls compiles in its first turns
+        alone: hardly anything else comes before the last time, and many turns after it.
         """
         level = self.level
         compiles = self.stacks.does(Work.COMPILE)[level.sampled.stack]
         found = falses(level.sampled)
-        for key in distinct(level.statement[compiles]).tolist():
-            mine = np.flatnonzero(level.statement == key)
+        called = outermost_own(self.stacks, level.sampled, level.depth)
+        calls = level.statement * len(self.stacks.frames) + called
+        for key in distinct(calls[compiles]).tolist():
+            mine = np.flatnonzero(calls == key)
             does, us = compiles[mine], level.sampled.us[mine]
             last = int(np.flatnonzero(does)[-1])
             is_early = us[:last][~does[:last]].sum() <= _HARDLY * us[does].sum()
@@ -815,10 +817,10 @@ _AnyShare = TypeVar("_AnyShare", bound=RunShare)
 
 
 def _together(parts: Iterable[_AnyShare]) -> list[_AnyShare]:
-    """Parts of one name as one, the largest first."""
-    found: dict[tuple[str, str], _AnyShare] = {}
+    """Parts of one name as one, the largest first; what came once apart."""
+    found: dict[tuple[str, str, bool], _AnyShare] = {}
     for part in parts:
-        key = part.kind, part.what
+        key = part.kind, part.what, isinstance(part, RunPart) and part.turns == 1
         found[key] = _sum(found[key], part) if key in found else part
     return sorted(found.values(), key=lambda part: -part.fraction)
 

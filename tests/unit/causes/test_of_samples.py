@@ -767,6 +767,22 @@ def test_what_stacks_do_is_worked_out_once() -> None:
     assert stacks.op_by_op is stacks.op_by_op
 
 
+def test_of_two_calls_in_one_function_each_compiles_once_or_again() -> None:
+    """Of one_step, which the loop calls, line 5 is met first after ten turns and
+    compiles for 1 s, line 7 for 0.2 s behind each of 6 times 20 turns of 5 samples.
+    """
+    calls, asks = f"{MAIN}:42 train.py:one_step", (f"{MAIN}:41 {ASKS}", 1)
+    turn = [(f"{calls}:4 {RUNS}", 3), (f"{calls}:5 {RUNS}", 1), asks]
+    first = (f"{calls}:5 {INSTALLED}{COMPILES}", 100)
+    again = (f"{calls}:7 {INSTALLED}{COMPILES}", 20)
+    script = [*10 * [turn[0], asks], first, *6 * [*20 * turn, again]]
+
+    account = account_of(sampled(script), STEP_MS)
+
+    found = {part.turns: part.seconds for part in account.outside}
+    assert found == pytest.approx({1: 1.0, 6: 1.2}, abs=0.01)
+
+
 def test_what_compiles_in_its_first_turns_alone_comes_once() -> None:
     """Line 43 is met first after ten turns, and compiles for a second, twice; then
     never in 60 turns of 5 samples. A longer run has no more of it.
