@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from tfadvisor.memory_limits import give_back
 from tfadvisor.program import Modules, find_modules
 from tfadvisor.timeline.attribution.activities import activities
+from tfadvisor.timeline.attribution.sampled_clock import aligned
 from tfadvisor.timeline.attribution.sampled_lines import sampled_lines
 from tfadvisor.timeline.attribution.spent import sampled
 from tfadvisor.timeline.devices.device_kinds import (
@@ -315,6 +316,8 @@ def _explain(
     costs = attributed.costs
     known = not placed.unrecorded.proof
     samples = sampled(trace)
+    if samples is not None and steps.thread >= 0:
+        samples = aligned(samples, threads, threads.threads[steps.thread])
     spent, within, silent = (
         activities(
             threads,
