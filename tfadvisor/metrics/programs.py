@@ -5,7 +5,7 @@ the device's peak they run.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tfadvisor.metrics.kinds import (
@@ -19,7 +19,7 @@ from tfadvisor.metrics.kinds import (
 )
 from tfadvisor.metrics.rates import Rates, rates_of
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import share
+from tfadvisor.metrics.steady import counted_hosts, share
 from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.names.device_events import instruction_name
 from tfadvisor.timeline.names.program_calls import function_of_module
@@ -28,6 +28,7 @@ from tfadvisor.units import PS_PER_S, PS_PER_US, Unit, percent, size
 from tfadvisor.vocabulary import Better, TimeClass
 
 if TYPE_CHECKING:
+    from tfadvisor.program.parameters import CopiedArguments
     from tfadvisor.program.rounds import FreeLoop
 
 _ENOUGH_KNOWN = 0.5
@@ -228,19 +229,63 @@ def donated_names(question: Question) -> str:
     "memory"`.
     """
     function = copying_function(question)
-    copied = [
-        copy
+    return _as_in_source(
+        copy.known.copied
         for copy in copies_of_arguments(question)
         if copy.known is not None and function_of_module(copy.module) == function
-    ]
-    roots = [
-        match.group()
-        for op in copied
-        if (match := _ARGUMENT.match((op.known and op.known.copied) or ""))
-    ]
+    )
+
+
+def _as_in_source(names: Iterable[str | None]) -> str:
+    """The arguments of a function that hold what has these names. Raises
+    MetricAbsent.
+    """
+    found = (_ARGUMENT.match(name or "") for name in names)
+    roots = dict.fromkeys(match.group() for match in found if match is not None)
     if not roots or {"args", "kwargs"}.intersection(roots):
         raise MetricAbsent("the trace holds no names of arguments that are copied")
-    return ", ".join(f'"{name}"' for name in dict.fromkeys(roots))
+    return ", ".join(f'"{name}"' for name in roots)
+
+
+def _copier(question: Question) -> CopiedArguments:
+    programs = (host.program for host in counted_hosts(question.run))
+    found = (program.copier for program in programs if program is not None)
+    copier = next(filter(None, found), None)
+    if copier is None:
+        raise MetricAbsent("the trace holds no HLO of a program that copies buffers")
+    return copier
+
+
+@fact
+def d2d_function(question: Question) -> str:
+    """The jitted function whose program takes most of d2d_ms_per_step: `replay_add`."""
+    name = function_of_module(_copier(question).module)
+    if name is None:
+        raise MetricAbsent("the program that copies has no function's name")
+    return name
+
+
+@fact
+def d2d_donates(question: Question) -> str:
+    """Whether that program donates any argument: yes or no, from the trace's HLO."""
+    return "yes" if _copier(question).donates else "no"
+
+
+@fact
+def d2d_arguments(question: Question) -> str:
+    """The arguments that it copies whole and returns changed, since they are not
+    donated, the largest first: `buf.obs, buf.next_obs`.
+    """
+    names = list(filter(None, _copier(question).names))
+    if not names:
+        raise MetricAbsent("it copies no argument that has a name")
+    return ", ".join(names[:3])
+
+
+@fact
+def d2d_donated_names(question: Question) -> str:
+    """The arguments of its function to donate, as its source names them: `"buf"`."""
+    return _as_in_source(_copier(question).names)
 
 
 # Loops of a compiled program that work row by row or copy slices, and loops that were

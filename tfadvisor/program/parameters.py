@@ -38,6 +38,10 @@ _OTHER_STATE = pattern(
 )
 
 
+_FAR_SMALLER = 0.01
+"""Of the largest argument's bytes: to copy these takes no time that counts."""
+
+
 class Argument(msgspec.Struct, frozen=True):
     """One array that the program is given. number: of the parameter; index: its place
     in a tuple, () outside one.
@@ -239,3 +243,25 @@ def copied_argument(instruction: Instruction) -> Argument | None:
         return None
     found = whole_arguments(program).get(instruction.operands[0].parameter_number)
     return found if found is not None and found.returned and not found.donated else None
+
+
+class CopiedArguments(msgspec.Struct, frozen=True):
+    """What a program copies because it may not overwrite it."""
+
+    module: str
+    """The program's name."""
+    donates: bool
+    """Whether any result takes an argument's memory."""
+    names: tuple[str, ...]
+    """Of the arguments that it copies whole and returns changed, the largest first,
+    without those far smaller; "" for one without a name.
+    """
+
+
+def copied_arguments(module: Module) -> CopiedArguments:
+    """Raises TraceError for damaged bytes."""
+    found = list(filter(None, map(copied_argument, module.entry.instructions)))
+    found.sort(key=lambda argument: -argument.shape.bytes)
+    least = _FAR_SMALLER * found[0].shape.bytes if found else 0
+    names = tuple(each.name for each in found if each.shape.bytes >= least)
+    return CopiedArguments(module.name, bool(_donated(module)), names)

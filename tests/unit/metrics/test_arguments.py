@@ -50,3 +50,29 @@ def test_the_function_and_the_arguments_to_donate_are_named() -> None:
     assert copied.fact("donated_names") == '"memory"'
     assert donated.fact("copying_function") is None
     assert donated.fact("donated_names") is None
+
+
+WITHIN = (("memcpy128", 50.0, "whole"), ("dynamic_update_slice", 10.0, "update"))
+"""What the driver's kernels copy is no compute."""
+
+
+def test_the_program_that_copies_within_the_device_says_whether_it_donates() -> None:
+    copied = gpu_steps(*WITHIN, program=updated()).measure()
+    donated = gpu_steps(*WITHIN, program=updated(hlo.alias([0], 0))).measure()
+
+    assert copied.value("argument_copy_fraction") == 0
+    assert copied.value("d2d_ms_per_step") == approx(0.05)
+    assert (copied.fact("d2d_function"), copied.fact("d2d_donates")) == ("step", "no")
+    assert copied.fact("d2d_arguments") == "memory.before"
+    assert copied.fact("d2d_donated_names") == '"memory"'
+    assert (donated.fact("d2d_function"), donated.fact("d2d_donates")) == (
+        "step",
+        "yes",
+    )
+    assert donated.fact("d2d_arguments") is None
+
+
+def test_no_program_copies_where_none_does() -> None:
+    metrics = gpu_steps(*COPIES, program=updated()).measure()
+
+    assert metrics.fact("d2d_function") is None

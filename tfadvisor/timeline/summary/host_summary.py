@@ -30,7 +30,7 @@ from tfadvisor.timeline.timeline_parts import Device, Steps
 if TYPE_CHECKING:
     from tfadvisor.program import Module
     from tfadvisor.program.looked_up import LookedUpTable
-    from tfadvisor.program.parameters import ManyNumbers
+    from tfadvisor.program.parameters import CopiedArguments, ManyNumbers
     from tfadvisor.timeline.host.xla_runs import XlaRuns
     from tfadvisor.timeline.summary.main_program import ProgramExcerpts, ProgramPatterns
     from tfadvisor.timeline.summary.program_products import ProgramProducts
@@ -92,6 +92,10 @@ class ProgramSummary(msgspec.Struct, frozen=True):
     numbers: ManyNumbers | None = None
     """Single numbers among the arguments of its hottest program; None where no call
     hands arrays over, and without HLO.
+    """
+    copier: CopiedArguments | None = None
+    """What the program copies that copies most within the device; None where none does,
+    and without HLO.
     """
 
 
@@ -206,7 +210,11 @@ def _program(
     if not programs.keys:
         return ProgramSummary(index, hottest)
     from tfadvisor.program.looked_up import looked_up_tables  # small traces need none
-    from tfadvisor.program.parameters import ManyNumbers, many_numbers
+    from tfadvisor.program.parameters import (
+        ManyNumbers,
+        copied_arguments,
+        many_numbers,
+    )
     from tfadvisor.timeline.summary.main_program import program_patterns, told
     from tfadvisor.timeline.summary.one_op_programs import lines_of_one_op_programs
     from tfadvisor.timeline.summary.program_products import program_products
@@ -222,6 +230,9 @@ def _program(
         lines_of_one_op_programs(ops, programs),
         *_of_loops(main, host.evidence.xla),
         numbers=told(many_numbers, main, ManyNumbers()) if hands_over else None,
+        copier=told(
+            copied_arguments, hottest_program(ops, programs, DeviceClass.D2D), None
+        ),
     )
 
 

@@ -223,12 +223,14 @@ def program_of_row(
     return named[0] if len(named) == 1 else None
 
 
-def hottest_program(table: OpTable, programs: Modules) -> Module | None:
-    """The program whose compute ops take most time; None where the trace lacks it or
+def hottest_program(
+    table: OpTable, programs: Modules, kind: DeviceClass = DeviceClass.COMPUTE
+) -> Module | None:
+    """The program whose ops of a class take most time; None where the trace lacks it or
     holds it damaged.
     """
     try:
-        return _hottest(table, table.of_class(DeviceClass.COMPUTE), programs)
+        return _hottest(table, table.of_class(kind), programs)
     except TraceError:
         return None
 
