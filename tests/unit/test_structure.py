@@ -205,6 +205,7 @@ DOORS = (
     "program.parameters",
     "program.patterns",
     "program.products_of_run",
+    "program.promoted",
     "program.recompiled",
     "program.rounds",
     "program.selected",

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from tfadvisor.metrics.kinds import known_ops, known_where, of_step_time
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import a_gpu, gpus, share
 from tfadvisor.printable import short_kernel
@@ -30,6 +31,10 @@ from tfadvisor.timeline.names.kernels import (
 from tfadvisor.timeline.names.models import has_tensor_cores
 from tfadvisor.timeline.names.op_path import op_path
 from tfadvisor.vocabulary import Better, Scatter, TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.program.promoted import Promotion
+    from tfadvisor.timeline.summary import HotOp
 
 _MOSTLY = 0.5
 _LOOPS = ("loop_", "wrapped_", "input_")
@@ -465,3 +470,54 @@ def _with_place(question: Question, kernel: str) -> str:
         if hot.kernel == kernel and hot.known is not None and hot.known.file:
             return f"{short_kernel(kernel)} ({hot.known.file}:{hot.known.line})"
     return short_kernel(kernel)
+
+
+# Where type promotion makes float32 of 16-bit numbers.
+
+_MUCH = 0.1
+"""Of the step: from there on the rules about such products speak."""
+
+
+@once
+def _promotion(question: Question) -> tuple[Promotion | None, list[HotOp]]:
+    """That which most time of products follows from, and these; None for none. Raises
+    MetricAbsent without HLO.
+    """
+    found: dict[Promotion, list[HotOp]] = {}
+    for op in known_where(question, lambda known: bool(known.promoted)):
+        for promotion in op.known.promoted if op.known is not None else ():
+            found.setdefault(promotion, []).append(op)
+    if not found:
+        return None, []
+    return max(found.items(), key=lambda item: sum(op.total_ps for op in item[1]))
+
+
+@metric
+def promoted_product_fraction(question: Question) -> float:
+    """Share of step time in products of float32 that would take 16-bit numbers, but for
+    one op that is given these beside float32 and makes float32 of both: of that op from
+    which most follows, by the trace's HLO.
+    """
+    return of_step_time(question, _promotion(question)[1], known_ops(question))
+
+
+@fact
+def promoted_at(question: Question) -> str:
+    """The line of the program that gives that op both, where the products take a tenth
+    of the step: `Block.__call__ (model.py:31)`.
+    """
+    return _known_words(question).place
+
+
+@fact
+def promoted_by(question: Question) -> str:
+    """What makes the float32 there: `embed (model.py:12)`, or an argument's name."""
+    return _known_words(question).value
+
+
+def _known_words(question: Question) -> Promotion:
+    found, _ = _promotion(question)
+    is_much = promoted_product_fraction(question) >= _MUCH
+    if found is None or not is_much or not found.place or not found.value:
+        raise MetricAbsent("no line is known that makes float32 of 16-bit numbers")
+    return found

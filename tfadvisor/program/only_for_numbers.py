@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from tfadvisor.program.flow import way_back
 from tfadvisor.program.module import Instruction, Module
-from tfadvisor.program.operations import SourceLocation, location_of
+from tfadvisor.program.operations import location_of, made_at
 from tfadvisor.program.parameters import new_numbers
 from tfadvisor.program.uses import NEEDED, uses
 
@@ -41,15 +41,5 @@ def _is_array(made: Instruction) -> bool:
 
 
 def _words(made: Instruction) -> str:
-    """What the program's line calls that makes it, else the function around."""
-    for step, _ in way_back(made, None):
-        place = location_of(step)
-        if place is not None and place.file and not place.is_installed:
-            return f"{_maker(place)} ({place.file.rpartition('/')[2]}:{place.line})"
-    return ""
-
-
-def _maker(place: SourceLocation) -> str:
-    own = next((at for at, each in enumerate(place.frames) if not each.is_installed), 0)
-    named = place.frames[max(own - 1, 0)].function if place.frames else ""
-    return named.rpartition(".")[2] or place.op_name.rpartition("/")[2]
+    found = (made_at(location_of(step)) for step, _ in way_back(made, None))
+    return next(filter(None, found), "")

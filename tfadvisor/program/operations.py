@@ -241,6 +241,24 @@ def line_of(instruction: Instruction) -> str:
     return f"{place.file.rpartition('/')[2]}:{place.line}"
 
 
+def made_at(place: SourceLocation | None) -> str:
+    """What the line of the user's program calls there, else the function around it:
+    `global_norm (train.py:111)`; "" where the trace does not tell.
+    """
+    if place is None or not place.file or place.is_installed:
+        return ""
+    own = next((at for at, each in enumerate(place.frames) if not each.is_installed), 0)
+    named = place.frames[max(own - 1, 0)].function if place.frames else ""
+    maker = named or place.op_name.rpartition("/")[2]
+    return place_of_call(Frame(place.file, place.line, maker))
+
+
+def place_of_call(frame: Frame) -> str:
+    """`Block.__call__ (model.py:31)`."""
+    function = frame.function.rpartition("<locals>.")[2]
+    return f"{function} ({frame.file.rpartition('/')[2]}:{frame.line})"
+
+
 def location_near(
     instruction: Instruction,
     users: Mapping[int, Sequence[Instruction]],

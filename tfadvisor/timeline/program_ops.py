@@ -33,6 +33,7 @@ from tfadvisor.program.matrix_products import DotSize, multiplied_type, products
 from tfadvisor.program.only_for_numbers import only_for_numbers
 from tfadvisor.program.parameters import copied_argument
 from tfadvisor.program.patterns import unrolled
+from tfadvisor.program.promoted import Promotion, promoted
 from tfadvisor.program.selected import selected
 from tfadvisor.timeline.names.device_events import (
     kernel_of_instruction,
@@ -109,6 +110,7 @@ class OpsOfProgram:
             shape=cut(str(instruction.shape), _LONGEST_SHAPE),
             made_of=made_of(self._program).get(instruction.name),
             selected=selected(self._program).get(instruction.name),
+            promoted=promoted(self._program).get(instruction.name, ()),
             only_for=only_for_numbers(self._program).get(instruction.name, ()),
         )
 
@@ -194,6 +196,8 @@ class InProgram(msgspec.Struct, frozen=True):
     """What makes the numbers, of those that its program returns beside arrays, that
     alone need its result: `global_norm (train.py:111)`.
     """
+    promoted: tuple[Promotion, ...] = ()
+    """Of products of float32 where type promotion made that of 16-bit numbers."""
     stated: bool = False
     """Whether it is the profiler that says this, and no HLO: only opcode, effect and
     cost are known then.

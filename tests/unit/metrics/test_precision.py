@@ -367,3 +367,27 @@ def test_a_gtx_16_has_no_idle_tensor_cores() -> None:
     assert metrics["fp32_matrix_compute_fraction"].reason == (
         "none of the GPUs is known to have Tensor Cores"
     )
+
+
+@pytest.mark.parametrize(
+    ("length", "share", "place"), [(11.0, 0.11, True), (9.0, 0.09, False)]
+)
+def test_products_that_one_value_makes_float32(
+    length: float, share: float, place: bool
+) -> None:
+    """Of 100 µs; a line is named from a tenth of the step on."""
+    narrow, wide = "bf16[64,64]", "f32[64,64]"
+    body = hlo.computation(
+        1,
+        hlo.op(1, "parameter", narrow),
+        hlo.op(2, "parameter", wide, number=1, metadata=hlo.metadata("time")),
+        hlo.op(3, "convert", wide, 1),
+        hlo.op(4, "add", wide, 3, 2, metadata=hlo.metadata("f/add", "model.py", 31)),
+        hlo.op(5, "dot", wide, 4, 4, name="dot", extra=hlo.dot_numbers([1], [0])),
+    )
+    kernels = (("gemm_fusion_dot", length, "dot"), ("k", 50.0))
+    measured = gpu_steps(*kernels, program=hlo.module(body)).measure()
+
+    assert measured.value("promoted_product_fraction") == approx(share)
+    assert measured.fact("promoted_at") == ("add (model.py:31)" if place else None)
+    assert measured.fact("promoted_by") == ("time" if place else None)
