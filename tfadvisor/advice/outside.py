@@ -179,7 +179,8 @@ def _by_samples(part: RunPart, account: RunAccount, within: str = "") -> Outside
     fills = f" Where an iterator begins, it fills {part.fills}." if part.fills else ""
     return Outside(
         share=part.fraction,
-        title=f"{percent(part.fraction)} of the run is {part_words(part)}",
+        title=f"{percent(part.fraction)} of the run is {_FOR.get(part.kind, '')}"
+        f"{part_words(part)}",
         how=f"{took} of the {whole} since the {account.since}{times}{within}, by "
         f"samples of the main thread.{fills}",
         seen=f"{part.seen:,} of {account.samples:,} samples",
@@ -193,7 +194,9 @@ def _by_samples(part: RunPart, account: RunAccount, within: str = "") -> Outside
     )
 
 
-_CATEGORIES = {"input": "input", "compile": "compile"}
+_CATEGORIES = {"input": "input", "compile": "compile", "loading": "input"}
+_FOR = {"loading": "reading files in ", "pictures": "encoding pictures in "}
+"""Of a part that is named for the program's function, what most of it is."""
 
 
 def _code(do: str, side_effect: str) -> Fix:
@@ -288,6 +291,12 @@ _PREDICT_AT_ONCE = Fix(
     cures="predict for a few rows at a time",
     before="for row in rows:\n    scores.append(model.predict(row[None], verbose=0))",
 )
+_PICTURES = _code(
+    "Write a picture each Nth time; or hand the array to a thread or process that "
+    "encodes it while the steps go on, with less compression (compress_level=1 for a "
+    "PNG of Pillow).",
+    "pictures come less often, or later; larger files",
+)
 _BY_NAME = {
     FIRST_BATCH: _BEGIN_ONCE,
     FIRST_STEP: _BEGIN_ONCE,
@@ -311,10 +320,35 @@ def _fix_of(part: RunPart) -> Fix | None:
         return _BY_NAME[part.what]
     if part.op_by_op >= _MUCH * part.fraction:
         return _COMPILE_THE_CALL
-    return _less_often(part)
+    return _of_kind(part)
 
 
-def _less_often(part: RunPart) -> Fix | None:
+def _load_ahead(part: RunPart) -> Fix:
+    """The program's names, where a function of its own loads."""
+    load = part.what if part.what.isidentifier() else "load"
+    return Fix(
+        "code",
+        f"Does what {load} reads depend on the steps? If not, read the next piece on a "
+        "thread while the steps use this one: reads and decompression release Python's "
+        "global lock, Python that decodes needs a process. Keep in memory what is read "
+        "again, as in each epoch.",
+        f"ahead = executor.submit({load}, pieces[0])     "
+        "# concurrent.futures.ThreadPoolExecutor(1)\n"
+        "for following in [*pieces[1:], pieces[0]]:\n"
+        f"    data, ahead = ahead.result(), executor.submit({load}, following)",
+        {},
+        "any framework",
+        "One more piece is in memory.",
+        cures="files that are read between steps",
+        before=f"for piece in pieces:\n    data = {load}(piece)",
+    )
+
+
+def _of_kind(part: RunPart) -> Fix | None:
+    if part.kind == "loading":
+        return _load_ahead(part)
+    if part.kind == "pictures":
+        return _PICTURES
     if part.kind == "saving":
         return _SAVE_LESS
     if part.kind in _SOMETIMES:

@@ -112,9 +112,11 @@ _WORDS = {
     Work.EPOCH: "callbacks around epochs",
     Work.PREDICTION: "predict",
     Work.BUILDING: BUILDING,
+    Work.LOADING: "reading files",
+    Work.PICTURES: "encoding pictures",
     Work.READING: WAITING,
 }
-_CALLED_BY_NAME = frozenset({Work.EPOCH, Work.READING})
+_CALLED_BY_NAME = frozenset({Work.EPOCH, Work.READING, Work.LOADING, Work.PICTURES})
 """Of which a function of the program that does it says more."""
 _COMPILING = Work.COMPILE.value, _WORDS[Work.COMPILE]
 _KINDS = {Work.NEW_INPUT: "input", Work.READING: "other"}

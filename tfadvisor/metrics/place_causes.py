@@ -210,6 +210,54 @@ def _share(question: Question, activity: _Activity) -> float:
     return class_shares(question.run)[activity.kind] * activity.ps / max(whole, 1)
 
 
+_READS = (Doing.LOADING, Doing.DECODING, Doing.PARSING)
+
+
+def _of_python(question: Question, *doings: Doing) -> list[_Activity]:
+    """Activities of Python between dispatches that are spent on one of these, for the
+    most part. Raises MetricAbsent without any.
+    """
+    slugs = {doing.slug for doing in doings}
+    found = [
+        activity
+        for activity in _activities(question)
+        if activity.kind is TimeClass.HOST and activity.done.slug in slugs
+    ]
+    if not found:
+        raise MetricAbsent(f"no Python of the loop is spent on {doings[0].words}")
+    return found
+
+
+@metric
+def picturing_fraction(question: Question) -> float:
+    """Share of step time of Python between dispatches, while no device works, in
+    activities that are spent on encoding pictures for the most part.
+    """
+    found = _of_python(question, Doing.PICTURING)
+    return sum(_share(question, activity) for activity in found)
+
+
+@fact
+def picturing_place(question: Question) -> str:
+    """The function that takes most of that: `save_image (train.py:42)`."""
+    return _of_python(question, Doing.PICTURING)[0].name
+
+
+@metric
+def file_reading_fraction(question: Question) -> float:
+    """Share of step time of Python between dispatches, while no device works, in
+    activities that are spent on reading files for the most part: unpacking, decoding
+    and parsing too.
+    """
+    return sum(_share(question, activity) for activity in _of_python(question, *_READS))
+
+
+@fact
+def file_reading_place(question: Question) -> str:
+    """The function that takes most of that: `load_file (train.py:42)`."""
+    return _of_python(question, *_READS)[0].name
+
+
 def launches_for_arguments(question: Question) -> float:
     """Share of step time of the class `launch` in activities that are spent, for the
     most part, on taking arguments apart, value by value or node by node: a cost of each

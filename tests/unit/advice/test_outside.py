@@ -147,6 +147,33 @@ def test_what_compiles_in_each_of_its_turns_is_to_compile_once() -> None:
     assert fourth.fix.do.startswith("It compiles again and again")
 
 
+def test_files_that_are_read_between_steps_are_read_ahead() -> None:
+    place = RunPlace("train.py", 44, "main")
+    loads = RunPart("load_chunk", "loading", 0.2, 20.0, 30, (place,), 9)
+
+    (found,) = outside_of(account(loads), None)
+
+    assert found.title == "20% of the run is reading files in load_chunk (train.py:44)"
+    assert found.category == "input"
+    assert found.fix is not None
+    assert "executor.submit(load_chunk, following)" in found.fix.snippet
+    assert outside_of(account(replace(loads, turns=1)), None)[0].fix is None
+
+
+def test_pictures_between_steps_come_less_often_or_from_a_process() -> None:
+    place = RunPlace("train.py", 44, "main")
+    draws = RunPart("save_grid", "pictures", 0.2, 20.0, 30, (place,), 9)
+
+    (found,) = outside_of(account(draws), None)
+
+    assert found.title == (
+        "20% of the run is encoding pictures in save_grid (train.py:44)"
+    )
+    assert found.fix is not None
+    assert found.fix.do.startswith("Write a picture each Nth time")
+    assert found.fix.side_effect
+
+
 EVALUATES = """\
 import jax
 def evaluate(params, rows):

@@ -74,6 +74,31 @@ def test_what_runs_inside_of_the_loop_now_and_then_is_told_apart() -> None:
     assert part(account, "keep").turns == 8
 
 
+@pytest.mark.parametrize(
+    ("calls", "kind", "inside"),
+    [
+        ("numpy/lib/_npyio_impl.py:__getitem__:239", "loading", "reading files"),
+        ("PIL/Image.py:save:2592", "pictures", "encoding pictures"),
+    ],
+)
+def test_what_the_programs_function_does_by_a_library_is_its_kind(
+    calls: str, kind: str, inside: str
+) -> None:
+    """Every 10 turns of 5 samples, 25 in piece, which line 44 calls: 20 of them in the
+    library.
+    """
+    piece = f"{MAIN}:44 train.py:piece:7"
+    mixed = [(f"{piece} {INSTALLED}{calls}", 20), (piece, 5)]
+    account = account_of(sampled(8 * (10 * TURN + mixed)), STEP_MS)
+
+    found = part(account, "piece")
+    assert (found.kind, found.turns, found.seen) == (kind, 8, 200)
+    assert [(inner.what, inner.seen) for inner in found.parts] == [
+        (inside, 160),
+        ("piece (train.py:7)", 40),
+    ]
+
+
 def test_what_compiles_is_named_by_the_line_that_calls_it() -> None:
     """Every 10 turns of 5 samples, 25 in line 7 of score, which line 44 calls: nine of
     them trace line 3 of the program's own net, and so do two at line 8.

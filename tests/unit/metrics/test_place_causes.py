@@ -77,3 +77,36 @@ def test_samples_tell_how_long_results_are_looked_through() -> None:
     assert found.value("nan_check_fraction") == pytest.approx(0.25, abs=0.01)
     assert found.fact("nan_check_place") == "main (train.py:58)"
     assert found.fact("host_cause") is None
+
+
+def with_python(call: str, inside: str) -> TraceBuilder:
+    """Four steps of 1,000 µs on a GPU, in each of which a function of the program works
+    for 500 µs, 400 of them in a library's, and then a kernel runs for 400 µs.
+    """
+    builder = trace()
+    for index in range(4):
+        at = index * 1000
+        builder.step(at, at + 1000).call("$main.py:5 train", at + 1, at + 999)
+        builder.call("PjitFunction(step)", at + 2, at + 12)
+        builder.kernel("GPU:0", "dot", at + 12, at + 412, launched=(at + 9, at + 10))
+        builder.call(call, at + 450, at + 950)
+        builder.call(inside, at + 500, at + 900)
+    return builder
+
+
+def test_a_library_below_the_programs_function_tells_that_it_encodes_pictures() -> None:
+    """What Pillow's file is called is no name of a program's file."""
+    metrics = with_python("$draw.py:9 grid", "$ImageFile.py:672 _encode_tile").measure()
+
+    assert metrics.fact("picturing_place") == "grid (draw.py:9)"
+    assert metrics.value("picturing_fraction") == pytest.approx(0.5, abs=0.01)
+    assert metrics.value("file_reading_fraction") is None
+
+
+def test_a_library_below_the_programs_function_tells_that_it_reads_files() -> None:
+    inside = "$_npyio_impl.py:239 __getitem__"
+    metrics = with_python("$data.py:9 piece", inside).measure()
+
+    assert metrics.fact("file_reading_place") == "piece (data.py:9)"
+    assert metrics.value("file_reading_fraction") == pytest.approx(0.5, abs=0.01)
+    assert metrics.fact("picturing_place") is None

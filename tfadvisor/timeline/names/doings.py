@@ -52,6 +52,8 @@ class Doing(IntEnum):
     PUTTING = 24
     GETTING = 25
     CHECKING = 26
+    LOADING = 27
+    PICTURING = 28
 
     @property
     def words(self) -> str:
@@ -92,6 +94,8 @@ _WORDS = {
     Doing.PUTTING: "putting arrays on devices",
     Doing.GETTING: "asking for a batch",
     Doing.CHECKING: "checking results for NaN",
+    Doing.LOADING: "reading files",
+    Doing.PICTURING: "encoding pictures",
 }
 
 
@@ -152,6 +156,13 @@ _TABLE = (
     _Row(Doing.LOCKS, r"threading\.py", r"acquire|__enter__"),
     _Row(Doing.COLLECTING, event=r"PythonRefManager::CollectGarbage|\$gc collect"),
     _Row(Doing.COLLECTING, r"__init__\.py", r"_xla_gc_callback"),
+    _Row(Doing.PICTURING, event=r"(?:.*:)?Encode(?:Jpeg|Png)\w*"),
+    _Row(Doing.PICTURING, r"Image\.py|\w*ImagePlugin\.py", r"_?save\w*"),
+    _Row(Doing.PICTURING, r"ImageFile\.py", r"_?save|_encode_tile\w*"),
+    _Row(Doing.PICTURING, r"backend_\w+\.py", r"print_\w+"),
+    _Row(Doing.LOADING, r"_?npyio\w*\.py", r"__getitem__|load\w*|genfromtxt|fromfile"),
+    _Row(Doing.LOADING, r"_?format_impl\.py", r"_?read_\w+"),
+    _Row(Doing.LOADING, r"gzip\.py|bz2\.py|lzma\.py|zipfile\.py", r"_?read\w*|open"),
     _Row(Doing.DECODING, event=r"(?:.*:)?Decode(?:Jpeg|Png|AndCrop|Image|Wav|Raw)\w*"),
     _Row(
         Doing.DECODING,

@@ -38,6 +38,10 @@ class Work(Enum):
     """It calls what a program does at the end of an epoch, or before its first."""
     PREDICTION = "prediction"
     """Keras' predict: a pipeline of its own around the call of a model."""
+    LOADING = "loading"
+    """It reads, unpacks or decodes files."""
+    PICTURES = "pictures"
+    """It encodes pictures."""
     BUILDING = "building"
     """It makes a dataset of tf.data, or what of predict makes its pipeline."""
 
@@ -65,6 +69,18 @@ _WORKS = (
         r".*/(?:\w*checkpoint\w*|_?npyio\w*|_?format_impl|saving_api|saving_lib"
         r"|serialization|save|async_manager|h5_format|legacy_h5_format)\.py",
         r"_?\w*sav\w*|write\w*|to_bytes|msgpack_serialize",
+    ),
+    (
+        Work.PICTURES,
+        r".*/PIL/(?:Image|ImageFile|\w+ImagePlugin)\.py|.*/matplotlib/(?:figure|pyplot)\.py"
+        r"|.*/matplotlib/backends/\w+\.py|.*/imageio/.*|.*/tensorboard\w*/summary\.py",
+        r"_?save\w*|_encode_tile\w*|print_\w+|im(?:write|save)|mimsave|_?make_image",
+    ),
+    (
+        Work.LOADING,
+        r".*/(?:_?npyio\w*|_?format_impl|zipfile(?:/__init__)?|gzip|bz2|lzma)\.py"
+        r"|.*/(?:PIL/\w+|h5py/_hl/\w+|tensorstore/.*|pandas/io/.*|pyarrow/.*)\.py",
+        r"_?load\w*|_?read\w*|__getitem__|_?open|decode|fromfile|genfromtxt",
     ),
     (
         Work.LOGGING,

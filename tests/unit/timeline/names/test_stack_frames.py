@@ -50,6 +50,29 @@ def test_frameworks_and_waits_may_use_devices(
 
 
 @pytest.mark.parametrize(
+    ("file", "function", "work"),
+    [
+        (f"{LIBRARIES}numpy/lib/_npyio_impl.py", "__getitem__", Work.LOADING),
+        (f"{LIBRARIES}numpy/lib/_npyio_impl.py", "savez", Work.SAVING),
+        ("/usr/lib/python3.12/zipfile/__init__.py", "_read1", Work.LOADING),
+        (f"{LIBRARIES}h5py/_hl/dataset.py", "__getitem__", Work.LOADING),
+        (f"{LIBRARIES}PIL/Image.py", "open", Work.LOADING),
+        (f"{LIBRARIES}PIL/Image.py", "save", Work.PICTURES),
+        (f"{LIBRARIES}PIL/ImageFile.py", "_encode_tile", Work.PICTURES),
+        (f"{LIBRARIES}PIL/Image.py", "resize", None),
+        (f"{LIBRARIES}matplotlib/figure.py", "savefig", Work.PICTURES),
+        (f"{LIBRARIES}torch/utils/tensorboard/summary.py", "make_image", Work.PICTURES),
+        (f"{LIBRARIES}torch/utils/tensorboard/summary.py", "scalar", Work.LOGGING),
+        ("/home/me/zipfile.py", "read", None),
+    ],
+)
+def test_files_that_are_read_and_pictures_are_told_by_the_library(
+    file: str, function: str, work: Work | None
+) -> None:
+    assert work_of(file, function) is work
+
+
+@pytest.mark.parametrize(
     "file",
     [
         "keras/src/callbacks/callback_list.py",
