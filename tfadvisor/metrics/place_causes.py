@@ -11,7 +11,7 @@ import msgspec
 from tfadvisor.causes import Cause, Done, RunDone, RunPlace, causes_of
 from tfadvisor.metrics.between_dispatches import host_frame
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import class_shares, counted_hosts
+from tfadvisor.metrics.steady import class_shares, counted_hosts, share_of_spent
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.attribution import Spent
 from tfadvisor.timeline.names.doings import Doing
@@ -201,13 +201,7 @@ def _by_samples(question: Question, doing: Doing) -> RunDone:
 
 def _share(question: Question, activity: _Activity) -> float:
     """Of step time."""
-    whole = sum(
-        part.ps
-        for host in counted_hosts(question.run)
-        for part in host.evidence.spent
-        if part.kind is activity.kind
-    )
-    return class_shares(question.run)[activity.kind] * activity.ps / max(whole, 1)
+    return share_of_spent(question.run, _spent(question)[activity.kind][activity.name])
 
 
 _READS = (Doing.LOADING, Doing.DECODING, Doing.PARSING)

@@ -11,8 +11,11 @@ import msgspec
 
 from tfadvisor.metrics.kinds import known_ops, of_step_time
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
+from tfadvisor.metrics.steady import counted_hosts, share_of_spent
+from tfadvisor.timeline.attribution import Spent
 from tfadvisor.timeline.names.program_calls import function_of_module
 from tfadvisor.timeline.summary import HotOp, HotOps
+from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
     from tfadvisor.program import Frame, SourceLocation
@@ -53,10 +56,10 @@ class Repeated(msgspec.Struct, frozen=True):
     """Of the one that repeats."""
     line: str
     """That takes most of it: `model.py:59`."""
-    at: str
-    """Where it begins to run the lines of both: `compute_metrics (train.py:87)`."""
-    of_at: str
-    """Where the other one does. Both "" where the trace does not tell."""
+    at: Frame | None
+    """The call in which it begins to run the lines of both."""
+    of_at: Frame | None
+    """That in which the other one does. Both None where the trace does not tell."""
     files: tuple[str, ...]
     """From which it is called, as far as known."""
 
@@ -147,16 +150,39 @@ def _calls_to(program: _Program, line: tuple[str, int]) -> list[Frame]:
     return [frame for frame in found.frames if not frame.is_installed]
 
 
-def _where_they_part(mine: list[Frame], theirs: list[Frame]) -> tuple[str, str]:
-    """The innermost calls that differ; "" where none does."""
+def _where_they_part(
+    mine: list[Frame], theirs: list[Frame]
+) -> tuple[Frame | None, Frame | None]:
+    """The innermost calls that differ; None where none does."""
     for own, other in zip(mine, theirs, strict=False):
         if own != other:
-            return _in_words(own), _in_words(other)
-    return "", ""
+            return own, other
+    return None, None
 
 
-def _in_words(frame: Frame) -> str:
+def _in_words(frame: Frame | None) -> str:
+    if frame is None:
+        return ""
     return f"{frame.function} ({_file(frame.file)}:{frame.line})"
+
+
+def _function(frame: Frame | None) -> tuple[str, str]:
+    """(file, function) as frames of Python name it; "" where it is not known."""
+    if frame is None:
+        return "", ""
+    return _file(frame.file), frame.function.rpartition(".")[2]
+
+
+def _for_it(found: Repeated, part: Spent) -> bool:
+    """Whether the host dispatches the program that repeats, by its name or, where the
+    other one has the same, in the function that calls it; or waits there, where that is
+    not the function that calls the other.
+    """
+    caller = _function(found.at)
+    is_there = caller != _function(found.of_at) and (part.file, part.function) == caller
+    if part.activity == f"dispatches {found.name}":
+        return is_there or found.name != found.of
+    return is_there and part.kind is TimeClass.IDLE and part.detail.startswith("waits")
 
 
 def _file(path: str) -> str:
@@ -167,14 +193,22 @@ def _file(path: str) -> str:
 def repeated_pass_fraction(question: Question) -> float:
     """Share of step time in a program whose lines another program of the step runs too
     and differentiates, in at least half as many steps: the loss or the metrics for a
-    log beside the step that computes its gradient. 0 where there is none.
+    log beside the step that computes its gradient. What the host takes to dispatch it
+    and to wait for it, while no device works, belongs to it. 0 where there is none.
     """
     found = known_ops(question)
     try:
-        ops = repeated(question).ops
+        again = repeated(question)
     except MetricAbsent:
         return 0.0
-    return of_step_time(question, list(ops), found)
+    host = [
+        part
+        for host in counted_hosts(question.run)
+        for part in host.evidence.spent
+        if _for_it(again, part)
+    ]
+    computing = of_step_time(question, list(again.ops), found)
+    return computing + share_of_spent(question.run, host)
 
 
 @fact
@@ -200,13 +234,13 @@ def repeating_place(question: Question) -> str:
     """Where the function that repeats begins to run the lines of both:
     `compute_metrics (train.py:87)`.
     """
-    return repeated(question).at or repeated(question).line
+    return _in_words(repeated(question).at) or repeated(question).line
 
 
 @fact
 def repeated_place(question: Question) -> str:
     """Where the one that differentiates them does."""
-    return repeated(question).of_at or repeated(question).line
+    return _in_words(repeated(question).of_at) or repeated(question).line
 
 
 @fact

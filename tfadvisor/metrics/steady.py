@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from tfadvisor.arrays import zeros
 from tfadvisor.metrics.registry import MetricAbsent, Question, once
 from tfadvisor.timeline import StepSource
+from tfadvisor.timeline.attribution import Spent
 from tfadvisor.timeline.host import HostCost
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.run import RunSummary
@@ -62,6 +63,20 @@ def class_shares(run: RunSummary) -> dict[TimeClass, float]:
     return {
         time_class: float(totals[time_class] / totals.sum()) for time_class in TimeClass
     }
+
+
+def share_of_spent(run: RunSummary, parts: Iterable[Spent]) -> float:
+    """Share of step time of parts of what the counted hosts' time is spent on."""
+    ps, whole = zeros(TimeClass), zeros(TimeClass)
+    for part in parts:
+        ps[part.kind] += part.ps
+    for host in counted_hosts(run):
+        for part in host.evidence.spent:
+            whole[part.kind] += part.ps
+    shares = class_shares(run)
+    return sum(
+        shares[kind] * float(ps[kind] / whole[kind]) for kind in TimeClass if ps[kind]
+    )
 
 
 def share(question: Question, time_class: TimeClass) -> float:

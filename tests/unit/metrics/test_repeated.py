@@ -14,8 +14,10 @@ from tfadvisor.metrics.registry import MetricAbsent
 from tfadvisor.program.cost import Cost
 from tfadvisor.program.module import Frame
 from tfadvisor.program.operations import SourceLocation
+from tfadvisor.timeline.attribution import Spent
 from tfadvisor.timeline.program_ops import InProgram
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
+from tfadvisor.vocabulary import TimeClass
 
 LOSS, GRADIENT = "jit(loss)/dot_general", "jit(update)/transpose(jvp(loss))/dot_general"
 
@@ -129,6 +131,47 @@ def test_nine_tenths_of_the_time_in_lines_of_the_other(
     assert repeated(monkeypatch, *UPDATE, *below) is None
 
 
+def part(kind: TimeClass, activity: str, detail: str, function: str, ps: int) -> Spent:
+    return Spent(kind, activity, detail, "train.py", 30, function, ps=ps)
+
+
+@pytest.mark.parametrize(
+    ("caller", "share"),
+    [("log", 0.07 + 0.1 + 0.03), ("step", 0.07)],
+    ids=["in a function of its own", "where the other one is called too"],
+)
+def test_the_dispatch_of_what_repeats_and_the_wait_for_it_belong_to_it(
+    monkeypatch: pytest.MonkeyPatch, caller: str, share: float
+) -> None:
+    """Both programs are called loss: its dispatch takes 10% in log and 20% in step, the
+    waits 3% and 6%; 4% is other Python of log.
+    """
+    frames = Frame("/w/train.py", 30, f"main.<locals>.{caller}")
+    other = Frame("/w/train.py", 20, "step")
+    again = module.Repeated("loss", "loss", (), "train.py:7", frames, other, ())
+    idle, launch, host = TimeClass.IDLE, TimeClass.LAUNCH, TimeClass.HOST
+    spent = [
+        part(launch, "dispatches loss", "log (train.py:30)", "log", 10),
+        part(launch, "dispatches loss", "step (train.py:20)", "step", 20),
+        part(idle, "log (train.py:30)", "waits in _value (array.py:629)", "log", 3),
+        part(idle, "step (train.py:20)", "waits in _value (array.py:629)", "step", 6),
+        part(host, "log (train.py:30)", "builtins print", "log", 4),
+    ]
+    evidence = SimpleNamespace(spent=spent)
+    hosts = [SimpleNamespace(evidence=evidence)]
+    monkeypatch.setattr(module, "known_ops", lambda _: None)
+    monkeypatch.setattr(module, "repeated", lambda _: again)
+    monkeypatch.setattr(module, "of_step_time", lambda *_: 0.07)
+    monkeypatch.setattr(module, "counted_hosts", lambda _: hosts)
+    monkeypatch.setattr(
+        module, "share_of_spent", lambda _, parts: sum(of.ps for of in parts) / 100
+    )
+
+    found = module.repeated_pass_fraction(SimpleNamespace(run=None))
+
+    assert found == pytest.approx(share)
+
+
 def test_the_places_are_where_the_calls_of_the_two_part(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -147,7 +190,7 @@ def test_the_places_are_where_the_calls_of_the_two_part(
     )
 
     assert found is not None
-    assert (found.at, found.of_at) == ("loss (train.py:30)", "loss_fn (train.py:20)")
+    assert (found.at, found.of_at) == (of_loss[-1], of_update[-1])
     assert (found.line, found.files) == ("train.py:7", ("model.py", "train.py"))
 
 
