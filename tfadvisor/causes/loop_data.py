@@ -33,6 +33,8 @@ it may change what the step reads elsewhere.
 Loop = ast.For | ast.While
 _UNKNOWN = "self."
 """Stands for the attributes of a method that is defined elsewhere."""
+_REDUCING = frozenset("abs all any bool float int item max mean min norm sum".split())
+"""What gives one number of an array."""
 Name = str
 """Of a variable, or `self.state` for an attribute."""
 
@@ -158,6 +160,43 @@ def _is_dropped(
     """Whether nothing reads what the calls give."""
     statements = [node.value for node in ast.walk(loop) if isinstance(node, ast.Expr)]
     return all(any(value is call for value in statements) for call in calls)
+
+
+def asked_of(loop: Loop, steps: list[ast.Call]) -> ast.expr | None:
+    """What the loop asks of the steps' results in each of its rounds, to know whether
+    to go on; None where it asks for nothing of them.
+    """
+    made = _made_by(loop, steps)
+    tests = [loop.test] if isinstance(loop, ast.While) else []
+    tests += [
+        statement.test
+        for statement in loop.body
+        if isinstance(statement, ast.If) and isinstance(statement.body[-1], ast.Break)
+    ]
+    for part in (part for test in tests for part in _parts(test)):
+        if isinstance(part, ast.Compare) and _is_read(part, made):
+            return part
+    return None
+
+
+def _parts(test: ast.expr) -> list[ast.expr]:
+    """The first of those that `and` joins may decide for the rest: `step % 100 == 0 and
+    loss < best` asks seldom.
+    """
+    if not isinstance(test, ast.BoolOp):
+        return [test]
+    head, *rest = test.values
+    seldom = any(isinstance(node, ast.Mod) for node in ast.walk(head))
+    return [head] if seldom else [head, *rest]
+
+
+def _is_read(test: ast.Compare, made: set[Name]) -> bool:
+    """Whether a comparison is of these values, and not of what an unknown call says of
+    them.
+    """
+    calls = [node for node in ast.walk(test) if isinstance(node, ast.Call)]
+    known = all(last_name(call) in _REDUCING for call in calls)
+    return known and bool(_roots(names_in(test)) & _roots(made))
 
 
 def on_same(

@@ -18,6 +18,7 @@ from tfadvisor.causes.called import calls_in, last_name
 from tfadvisor.causes.compilable import HostWork, host_work
 from tfadvisor.causes.compiled_names import HostCalls, compiled_names
 from tfadvisor.causes.loop_data import (
+    asked_of,
     calls_of,
     feeds_itself,
     loops,
@@ -155,6 +156,20 @@ class ProgramSource:
                     place = parsed.file, call.lineno
                     found.setdefault(place, _shown(parsed.lines, loop, call))
         return next(iter(found.values())) if len(found) == 1 else ""
+
+    def asked_of(self, step: str) -> tuple[str, str, int]:
+        """(text, file, line) of what the innermost loop around a step asks of its
+        results in each round; text is "" where it asks nothing.
+        """
+        for parsed in self.files.first(_MOST_SEARCHED):
+            for loop in loops(parsed.tree):
+                stepping = calls_of(loop, {step})
+                if stepping:
+                    asked = asked_of(loop, stepping)
+                    if asked is None:
+                        return "", "", 0
+                    return ast.unparse(asked), parsed.file, asked.lineno
+        return "", "", 0
 
     def runs_on_host(
         self,

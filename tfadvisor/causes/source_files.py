@@ -67,11 +67,11 @@ class SourceFiles:
         self._differ: set[str] = set()
 
     def read(self, file: str) -> ParsedFile | None:
-        """None for a name that no file, or several files have, and for what is no
-        Python.
+        """None for a name that no file has, or several equally near to the folder have,
+        and for what is no Python.
         """
         if file not in self._parsed:
-            paths = self._files.get(file, [])
+            paths = _nearest(self._files.get(file, []))
             self._parsed[file] = self._read(file, paths[0]) if len(paths) == 1 else None
         return self._parsed[file]
 
@@ -138,6 +138,12 @@ def _noted_paths(noted: Sequence[NotedSource]) -> dict[str, list[Path]]:
         if path not in paths:
             paths.append(path)
     return found
+
+
+def _nearest(paths: list[Path]) -> list[Path]:
+    """The program is what lies in the folder that was given: below it lie copies."""
+    least = min((len(path.parts) for path in paths), default=0)
+    return [path for path in paths if len(path.parts) == least]
 
 
 def _by_name(folder: Path) -> dict[str, list[Path]]:

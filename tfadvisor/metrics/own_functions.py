@@ -14,7 +14,8 @@ from tfadvisor.metrics.between_dispatches import (
 )
 from tfadvisor.metrics.capture import framework
 from tfadvisor.metrics.one_by_one import step_function
-from tfadvisor.metrics.registry import MetricAbsent, Question, fact
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.steady import an_accelerator, class_shares
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.attribution import largest_places
 from tfadvisor.timeline.names.frames import place_in_words
@@ -31,6 +32,35 @@ def _source(question: Question) -> ProgramSource:
     if source is None:
         raise MetricAbsent("the program's source is not given: --source DIR")
     return source
+
+
+# Loops.
+
+
+@fact
+def loop_question(question: Question) -> str:
+    """What the program's own loop asks of its step's results in each round, to know
+    whether to go on, with its line: `err > tol (solve.py:64)`. Each round waits for the
+    device then.
+    """
+    step = step_function(question.run)
+    if step is None:
+        raise MetricAbsent("no compiled function holds most of what the devices do")
+    text, file, line = _source(question).asked_of(step)
+    if not text:
+        raise MetricAbsent(f"no loop around {step} asks for its results")
+    return place_in_words(file, line, text)
+
+
+@metric(needs=(an_accelerator,))
+def loop_question_fraction(question: Question) -> float:
+    """Share of step time in which no device works where the loop asks so: it launches a
+    round, waits for it and reads the answer, and can do nothing ahead.
+    """
+    loop_question(question)
+    shares = class_shares(question.run)
+    waits = (TimeClass.LAUNCH, TimeClass.HOST, TimeClass.IDLE)
+    return sum(shares[kind] for kind in waits)
 
 
 # Ops one by one.

@@ -71,13 +71,6 @@ def test_without_both_calls_in_one_loop_nothing_is_known(
     assert tie(tmp_path, body) is None
 
 
-def test_two_files_of_one_name_tell_nothing(tmp_path: Path) -> None:
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "train.py").write_text("", encoding="utf-8")
-
-    assert tie(tmp_path, "state = train_step(state, call())") is None
-
-
 @pytest.mark.parametrize("text", ["for (", "\0", "é" * 3])
 def test_a_file_that_is_no_program_tells_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / "train.py").write_text(text, encoding="utf-8")
@@ -388,3 +381,48 @@ def test_what_a_function_compiles_for_others_is_compiled(tmp_path: Path) -> None
 
     assert not found.runs_on_host("train.py", number)
     assert not found.can_be_made_ahead("train.py", number, "step", frozenset())
+
+
+@pytest.mark.parametrize(
+    ("program", "asked"),
+    [
+        ("while s[3] > tol * b:\n    s = turn(s)\n", "s[3] > tol * b"),
+        ("while i < 9 and s[3] > tol:\n    s = turn(s)\n", "s[3] > tol"),
+        (
+            "for i in range(9):\n    s, err = turn(s)\n    e = float(err)\n"
+            "    if e < tol:\n        print(i)\n        break\n",
+            "e < tol",
+        ),
+        ("while float(jnp.max(s)) > 1:\n    s = turn(s)\n", "float(jnp.max(s)) > 1"),
+        ("while i < 9:\n    s = turn(s)\n    i += 1\n", ""),
+        ("for i in range(9):\n    s = turn(s)\n    if s < 1:\n        print(s)\n", ""),
+        (
+            "for i in range(9):\n    s = turn(s)\n    if clock.over(s) == 1:\n"
+            "        break\n",
+            "",
+        ),
+        (
+            "for i in range(9):\n    s = turn(s)\n"
+            "    if i % 10 == 0 and s < 1:\n        break\n",
+            "",
+        ),
+        ("s = turn(s)\n", ""),
+    ],
+    ids=[
+        "a condition",
+        "beside a count",
+        "an early end, of what is made of it",
+        "reduced",
+        "a count alone",
+        "no end",
+        "what an object says",
+        "each tenth round",
+        "no loop",
+    ],
+)
+def test_what_a_loop_asks_of_its_steps(
+    tmp_path: Path, program: str, asked: str
+) -> None:
+    (tmp_path / "solve.py").write_text(program, encoding="utf-8")
+
+    assert ProgramSource(tmp_path).asked_of("turn")[0] == asked

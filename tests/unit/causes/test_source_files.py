@@ -60,11 +60,22 @@ def test_without_a_note_nobody_knows_whether_it_ran(train: Path) -> None:
     assert found.state == "unknown"
 
 
-def test_a_name_that_two_files_have_is_none(train: Path) -> None:
+def test_of_one_name_the_file_nearest_to_the_folder_is_meant(train: Path) -> None:
     (train.parent / "old").mkdir()
-    (train.parent / "old" / "train.py").write_text(TEXT, "utf-8")
+    (train.parent / "old" / "train.py").write_text("x = 1\n", "utf-8")
 
-    assert SourceFiles(train.parent).read("train.py") is None
+    found = SourceFiles(train.parent).read("train.py")
+
+    assert found is not None
+    assert "\n".join(found.lines) == TEXT
+
+
+def test_a_name_that_two_files_have_as_near_is_none(tmp_path: Path) -> None:
+    for folder in ("new", "old"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "train.py").write_text(TEXT, "utf-8")
+
+    assert SourceFiles(tmp_path).read("train.py") is None
 
 
 @pytest.mark.parametrize(

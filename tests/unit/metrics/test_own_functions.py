@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.gpu_step import gpu_steps
 from support.stacks import sampled
 from support.trace_builder import TraceBuilder, trace
 
@@ -248,3 +249,29 @@ def test_what_is_defined_once_is_not_made_anew(
 )
 def test_keras_functions_are_known_by_their_names(function: str, owner: str) -> None:
     assert compiled_again(function).measure().fact("recompiled_owner") == owner
+
+
+def solving(folder: Path, program: str) -> Metrics:
+    """Steps of 100 µs of which the device works for 40, in ops of `step`."""
+    (folder / "solve.py").write_text(program)
+    steps = gpu_steps(("a", 10, "a.1"), ("b", 10, "b.1"), ("c", 20, "c.1"))
+    for at in range(0, 400, 100):
+        steps.call("PjitFunction(step)", at, at + 10)
+    return steps.measure(Settings(source=ProgramSource(folder)))
+
+
+def test_a_loop_that_asks_the_device_loses_all_time_without_its_work(
+    tmp_path: Path,
+) -> None:
+    metrics = solving(tmp_path, "while err > tol:\n    state, err = step(state)\n")
+
+    assert metrics.fact("loop_question") == "err > tol (solve.py:1)"
+    assert metrics.value("loop_question_fraction") == pytest.approx(0.6)
+
+
+def test_a_loop_that_asks_for_nothing_has_no_question(tmp_path: Path) -> None:
+    metrics = solving(tmp_path, "for i in range(9):\n    s = step(s)\n")
+
+    assert metrics["loop_question_fraction"].reason == (
+        "no loop around step asks for its results"
+    )
