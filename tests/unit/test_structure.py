@@ -198,6 +198,7 @@ DOORS = (
     "program.flow",
     "program.hlo_text",
     "program.in_words",
+    "program.inverses",
     "program.looked_up",
     "program.made_of",
     "program.matrix_products",

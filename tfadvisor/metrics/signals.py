@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from tfadvisor.metrics.decompositions import decompositions
 from tfadvisor.metrics.kinds import (
     OpKind,
     elementwise,
@@ -235,6 +236,12 @@ SIGNALS = (
         "ops whose results nothing needs but single numbers that their program returns "
         "beside arrays, as a norm for the log; from the trace's HLO",
         _of_program(for_numbers),
+    ),
+    Signal(
+        "decomposition",
+        "ops that take singular values, eigenvalues, LU or QR factors or inverses of "
+        "matrices, by the paths of JAX's ops",
+        _of_program(decompositions),
     ),
     # by the types of TensorFlow's ops or by HLO
     Signal(

@@ -28,6 +28,7 @@ from tfadvisor.program.flow import (
     scatters,
 )
 from tfadvisor.program.in_words import in_words, scattered, target
+from tfadvisor.program.inverses import inverse_in, only_multiplied
 from tfadvisor.program.made_of import made_of
 from tfadvisor.program.matrix_products import DotSize, multiplied_type, products
 from tfadvisor.program.only_for_numbers import only_for_numbers
@@ -92,11 +93,13 @@ class OpsOfProgram:
             self._running = dict(running_computations(self._program))
         parts = inside(instruction)
         copied = copied_argument(instruction)
+        location = self._location(instruction)
+        inverse = inverse_in(location.op_name) if location is not None else ""
         return instruction.name, InProgram(
             opcode=instruction.opcode,
             effect=effect(instruction),
             cost=self._costs.of(instruction),
-            location=self._location(instruction),
+            location=location,
             products=products(instruction),
             multiplied=multiplied_type(instruction),
             target=target(instruction),
@@ -111,6 +114,7 @@ class OpsOfProgram:
             made_of=made_of(self._program).get(instruction.name),
             selected=selected(self._program).get(instruction.name),
             promoted=promoted(self._program).get(instruction.name, ()),
+            only_multiplied=bool(inverse) and inverse in only_multiplied(self._program),
             only_for=only_for_numbers(self._program).get(instruction.name, ()),
         )
 
@@ -198,6 +202,8 @@ class InProgram(msgspec.Struct, frozen=True):
     """
     promoted: tuple[Promotion, ...] = ()
     """Of products of float32 where type promotion made that of 16-bit numbers."""
+    only_multiplied: bool = False
+    """Whether it inverts a matrix, and nothing but products uses the inverse."""
     stated: bool = False
     """Whether it is the profiler that says this, and no HLO: only opcode, effect and
     cost are known then.
