@@ -35,6 +35,7 @@ CLASS_OF = {
     "independent-rounds-in-turn": "in turn",
     **dict.fromkeys(("kernel", "precision", "placement"), "compute"),
     "memory": "transfer",
+    "allocation-in-steps": "allocation",  # of which no pair was measured
     **dict.fromkeys(
         (
             "input-not-prefetched",

@@ -1,5 +1,6 @@
 """How many programs on a GPU bear out the range of their finding: `on_gpu.json`, the rows
-of benchmarks/gpu-programs/planted.md whose saving the clock tells.
+of benchmarks/gpu-programs/planted.md whose saving the clock tells, and of the first
+answers to programs of fixtures/gpu-runs.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class Row(msgspec.Struct, frozen=True):
     """One program. Shares of the step."""
 
     program: str
-    """Below fixtures/gpu, without `jax-`."""
+    """Below fixtures/gpu, without `jax-`, or fixtures/gpu-runs."""
     fault: str
     """The planted fault's class, as in rules/savings.json."""
     rule: str | None
