@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from tfadvisor.arrays import Int64Array, median
-from tfadvisor.metrics.registry import MetricAbsent, Question, metric
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import (
     a_device,
     accelerated,
@@ -24,7 +24,7 @@ from tfadvisor.metrics.steady import (
 )
 from tfadvisor.timeline.host import HostCost
 from tfadvisor.timeline.summary import HostSummary
-from tfadvisor.units import PS_PER_MS, Unit
+from tfadvisor.units import PS_PER_MS, Unit, counted
 from tfadvisor.vocabulary import Better, Scatter, TimeClass
 
 _CLASSES = {
@@ -148,6 +148,9 @@ def _gaps(question: Question) -> Int64Array:
 # compiles on the host.
 
 
+_HALF = 0.5
+
+
 def _steps(hosts: list[HostSummary]) -> int:
     return max(sum(host.steps.steady_count for host in hosts), 1)
 
@@ -171,6 +174,21 @@ def waits_per_step(question: Question) -> float:
     """
     hosts = _driven(question)
     return sum(host.evidence.calls.waits for host in hosts) / _steps(hosts)
+
+
+@fact
+def waits_in_few_steps(question: Question) -> str:
+    """How often the driving thread blocks, and in how many of the counted steps, where
+    these are less than half: `801 times in 5 of 150 steps`.
+    """
+    hosts = _driven(question)
+    steps = _steps(hosts)
+    waiting = sum(host.evidence.calls.waiting_steps for host in hosts)
+    if not 0 < waiting < _HALF * steps:
+        raise MetricAbsent(f"the host waits in {waiting:,} of {steps:,} steps")
+    waits = sum(host.evidence.calls.waits for host in hosts)
+    times = counted(f"{waits:,}", "time", "times")
+    return f"{times} in {waiting:,} of {steps:,} steps"
 
 
 @metric(needs=(a_device,))

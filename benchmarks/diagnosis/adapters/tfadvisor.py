@@ -73,6 +73,7 @@ CAUSES = {
     "uneven-devices": "imbalance/devices",
     "late-host": "imbalance/host",
     "synchronised-every-step": "host/synchronisation",
+    "waits-in-few-steps": "host/synchronisation",
     "inference-waits-every-step": "host/synchronisation",
     "loss-scaling-on-host": "launch",
     "all-reduce-below-bandwidth": "collective/slow-links",

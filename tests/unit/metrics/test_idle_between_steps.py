@@ -24,6 +24,26 @@ def waiting_loop() -> TraceBuilder:
     return builder
 
 
+def test_waits_in_few_steps_are_counted_with_these_steps() -> None:
+    """Of ten steps the second waits for five of its kernels, one after the other; of
+    four each waits once.
+    """
+    builder = trace()
+    for index in range(10):
+        at = index * 100
+        builder.step(at, at + 100).call("PjitFunction(train_step)", at, at + 9)
+        builder.busy("GPU:0", (at + 10, at + 20))
+        if index == 1:
+            for wait in range(at + 20, at + 95, 15):
+                builder.call("BlockUntilReady", wait, wait + 5)
+
+    few, each = builder.measure(), waiting_loop().measure()
+
+    assert few.fact("waits_in_few_steps") == "5 times in 1 of 10 steps"
+    assert few.value("waits_per_step") == 0.5
+    assert each.fact("waits_in_few_steps") is None
+
+
 def test_waits_and_the_way_back_to_the_next_launch() -> None:
     """Between two kernels lie 40 µs: 20 waiting and returning (5 of them awake for 15),
     20 dispatching the next.

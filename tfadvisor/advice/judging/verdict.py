@@ -297,19 +297,23 @@ def _beside(cause: Cause, metrics: Metrics, findings: Sequence[Finding]) -> str:
             f"so few steps cannot show whether the {percent(cause.losses[top])} of "
             f"{VERDICTS[top].lost} recurs"
         )
-    if cause.idle >= WORTH_NAMING:
+    share, seldom = _seldom(metrics)
+    if cause.idle >= max(WORTH_NAMING, share):
         return f"they are idle for {percent(cause.idle)}{_counted_as_host(cause)}"
-    return _seldom(metrics) or "no other cost is large"
+    return seldom or "no other cost is large"
 
 
-def _seldom(metrics: Metrics) -> str:
-    """What few steps lose, if that is worth naming; "" for nothing."""
+def _seldom(metrics: Metrics) -> tuple[float, str]:
+    """(share, words) of what few steps lose, if that is worth naming; "" for
+    nothing.
+    """
     for name in BESIDE_STEPS:
         share = metrics.value(TimeClass[name.upper()].metric) or 0.0
         if share >= WORTH_NAMING and is_seldom(name, metrics):
             few = metrics.fact(f"{name}_in_few_steps")
-            return f"{percent(share)} is {VERDICTS[name].lost}, nearly all in {few}"
-    return ""
+            words = f"{percent(share)} is {VERDICTS[name].lost}, nearly all in {few}"
+            return share, words
+    return 0.0, ""
 
 
 def _counted_as_host(cause: Cause) -> str:

@@ -89,6 +89,8 @@ class HostCalls(msgspec.Struct, frozen=True):
     """Single ops that TensorFlow's eager runtime runs."""
     waits: int = 0
     """How often the driving thread blocks."""
+    waiting_steps: int = 0
+    """Counted steps in which it does."""
     memory_calls: int = 0
     """Calls of cudaMalloc, cudaFree and their kin: each waits for all work on the
     device.
@@ -131,6 +133,7 @@ def host_calls(
     dispatched = NO_VALUES if driver is None else dispatches(threads, driver)
     scales = _in_counted_steps(threads, steps, scales_loss)
     counted = dispatched[in_counted_steps(threads.start[dispatched], steps)]
+    blocked = waits.starts[in_counted_steps(waits.starts, steps)]
     return HostCalls(
         dispatches=len(counted) if len(dispatched) else -1,
         dispatches_of_most=of_most(
@@ -140,7 +143,8 @@ def host_calls(
         run_eagerly=int(
             in_counted_steps(threads.start[ops_run_eagerly(threads)], steps).sum()
         ),
-        waits=int(in_counted_steps(waits.starts, steps).sum()),
+        waits=len(blocked),
+        waiting_steps=len(distinct(step_of(blocked, steps))),
         memory_calls=int(
             in_counted_steps(threads.start[_memory_calls(threads)], steps).sum()
         ),

@@ -946,3 +946,21 @@ def test_what_few_steps_hold_of_the_run_by_chance_is_no_limit_of_the_steps(
     breakdown = {"compute": 0.71, "host": 0.18, "launch": 0.11}
 
     assert given(breakdown, known, outside=outside).bottleneck == bottleneck
+
+
+@pytest.mark.parametrize(
+    ("idle", "named"),
+    [
+        (0.19, "30% is dispatching ops and kernels, nearly all in 2 of 150 steps"),
+        (0.31, "they are idle for 31%."),
+    ],
+)
+def test_the_larger_of_what_few_steps_lose_and_of_idle_time_is_named(
+    idle: float, named: str
+) -> None:
+    """Half of the run is no step, which may hold more or less of the 30% by chance."""
+    few = "2 of 150 steps (132 ms in each)"
+    known = made({"launch_in_few_steps": few, "kernel_launch_gap_fraction": 0.3})
+    breakdown = {"compute": 0.7 - idle, "idle": idle, "launch": 0.3}
+
+    assert named in given(breakdown, known, outside=0.5).summary
