@@ -156,6 +156,19 @@ def loop_python_fraction(question: Question) -> float:
 
 
 @metric
+def loader_lock_fraction(question: Question) -> float:
+    """Share of step time in which no device works and the thread that drives the steps
+    is in no event, while threads from which it takes its batches run Python of the
+    program: Python's global lock lets one thread at a time do so. It is part of
+    input_bound_fraction.
+    """
+    return min(
+        spent(counted_hosts(question.run), HostCost.BEHIND_LOADER),
+        share(question, TimeClass.INPUT),
+    )
+
+
+@metric
 def batch_python_fraction(question: Question) -> float:
     """Share of step time in which no device works while Python of the loop builds the
     next batch. Without Python frames the sign is work inside the step's marker, before

@@ -364,6 +364,8 @@ class HostActivity(msgspec.Struct, frozen=True):
     """Where the step's compiled program calls Python, on whatever thread."""
     writing: Intervals = EMPTY
     """Where an op writes a file: a checkpoint, a summary. On whatever thread."""
+    behind_loader: Intervals = EMPTY
+    """Where it is in no event while threads that make its batches run Python."""
     batch_python: Intervals = EMPTY
     """The part of input in which the loop's own Python makes the next batch, known by
     what follows it.

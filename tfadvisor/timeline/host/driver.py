@@ -12,6 +12,7 @@ from tfadvisor.arrays import BoolArray, Int8Array, Int64Array, is_in, true_at
 from tfadvisor.timeline.host.dispatches import (
     called_functions,
     calls_that_wait,
+    dispatches,
     eager_dispatch,
     eager_elsewhere,
     eager_pauses,
@@ -33,7 +34,12 @@ from tfadvisor.timeline.intervals import (
 )
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.frames import waits_for_others
+from tfadvisor.timeline.names.frames import (
+    is_users_frame,
+    takes_result,
+    waits_for_others,
+    waits_or_sleeps,
+)
 from tfadvisor.timeline.names.host_events import (
     is_eager_function,
     is_python_op,
@@ -93,13 +99,8 @@ def host_activity(
     made = made_batches(threads, steps)
     thread = threads.threads[steps.thread]
     serves = serves_requests(called_functions(threads))
-    state, starts, ends = _states(
-        trace,
-        threads,
-        thread,
-        calls_before_dispatches(threads, steps),
-        serves,
-    )
+    loading = calls_before_dispatches(threads, steps)
+    state, starts, ends = _states(trace, threads, thread, loading, serves)
     lo, hi, who = innermost(starts, ends)
     of = state[who]
     del state, who
@@ -115,6 +116,10 @@ def host_activity(
         threads.end[thread.lo : thread.hi].max(keepdims=True),
     )
     batch_python = difference(made, union_of(known, launch))
+    behind_loader = intersection(
+        difference(present, union_of(_recorded(threads, thread), launch)),
+        _python_of_loaders(threads, thread, loading),
+    )
     calls = calls_that_wait(threads)
     calls = calls[thread.holds(calls)]
     locked_out = intersection(
@@ -125,7 +130,7 @@ def host_activity(
     return HostActivity(
         copy=_copies(threads, thread, launch, held[_WAIT]),
         compile=held[_COMPILE],
-        input=union_of(held[_INPUT], batch_python, locked_out),
+        input=union_of(held[_INPUT], batch_python, locked_out, behind_loader),
         launch=launch,
         wait=union_of(
             difference(held[_WAIT], locked_out),
@@ -137,9 +142,44 @@ def host_activity(
         pending=pending,
         step_python=step_python,
         writing=writing,
+        behind_loader=behind_loader,
         batch_python=batch_python,
         eager=eager_dispatch(threads, thread, between_ops),
         eager_elsewhere=eager_elsewhere(threads, steps),
+    )
+
+
+def _recorded(threads: Threads, thread: Thread) -> Intervals:
+    """Where a thread is in any event, but for markers around what it dispatches."""
+    mine = slice(thread.lo, thread.hi)
+    start, end = threads.start[mine], threads.end[mine]
+    begun = threads.start[dispatches(threads, thread)]
+    holds = np.searchsorted(begun, end) > np.searchsorted(begun, start)
+    telling = ~(holds & (threads.kind[mine] == HostClass.OTHER.value))
+    return union(start[telling], end[telling])
+
+
+def _python_of_loaders(
+    threads: Threads, driver: Thread, loading: Int64Array
+) -> Intervals:
+    """When threads run Python of the program from which the driving one takes what they
+    have made, in the calls that load; none where it takes nothing. What waits or sleeps
+    lets others run.
+    """
+    taken = threads.named(takes_result)
+    taken = taken[driver.holds(taken)]
+    if not threads.when(loading).contains(threads.start[taken]).any():
+        return EMPTY
+    frames, waits = threads.named(is_users_frame), threads.named(waits_or_sleeps)
+    return union_of(
+        *(
+            difference(
+                threads.when(frames[thread.holds(frames)]),
+                threads.when(waits[thread.holds(waits)]),
+            )
+            for thread in threads.threads
+            if thread.index != driver.index
+        )
     )
 
 

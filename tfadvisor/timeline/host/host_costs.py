@@ -343,6 +343,10 @@ class HostCost(Enum):
     """No device works, and any thread takes memory from the driver or gives it back."""
     STEP_PYTHON = "step_python"
     """No device works, and the step's compiled program is in Python."""
+    BEHIND_LOADER = "behind_loader"
+    """No device works, and the driving thread is in no event while threads that make
+    its batches run Python: the lock lets one thread at a time do so.
+    """
     BATCH_PYTHON = "batch_python"
     """No device works, and the loop's own Python makes the next batch."""
     EAGER = "eager"
@@ -435,6 +439,7 @@ def host_costs(
         HostCost.BUILDING: building,
         HostCost.ALLOCATING: alone(threads.when(calls)),
         HostCost.STEP_PYTHON: alone(activity.step_python, TimeClass.HOST),
+        HostCost.BEHIND_LOADER: alone(activity.behind_loader, TimeClass.INPUT),
         HostCost.BATCH_PYTHON: alone(activity.batch_python, TimeClass.INPUT),
         HostCost.EAGER: alone(difference(eager, building), TimeClass.LAUNCH),
         HostCost.LOOP_TURNS: alone(turns_of_loops(threads), TimeClass.LAUNCH),

@@ -14,6 +14,7 @@ from tfadvisor.units import number_of
 
 _FRAME = "$"
 _NEXT = "$builtins next"
+_SLEEP = "$time sleep"
 _ANNOTATING = ("$profiler.py", "$profiler_v2.py")
 _LOADING = pattern(
     r"(?:^|_)(?:load|fetch|read|next|get|make|prepare|sample|collate|augment|preprocess|decode|tokeni[sz]e|shuffle|stack|pad)"
@@ -68,6 +69,8 @@ _WAITING_FILES = frozenset(
     {"threading.py", "queue.py", "connection.py", "selectors.py"}
 )
 _WAITING = frozenset({"wait", "join", "acquire", "get", "poll", "recv", "select"})
+_HANDING_OVER = frozenset({("_base.py", "result"), ("queue.py", "get")})
+"""Of futures and queues."""
 # JAX's own Python on the way from one un-jitted array operation to its dispatch.
 _JAX_OP_FILES = frozenset(
     "array_methods.py indexing.py lax_numpy.py ufuncs.py reductions.py slicing.py "
@@ -186,6 +189,18 @@ def waits_for_others(name: str) -> bool:
     if place is None:
         return name.startswith("$") and name.rpartition(" ")[2] == "acquire"
     return place[0] in _WAITING_FILES and place[2] in _WAITING
+
+
+def waits_or_sleeps(name: str) -> bool:
+    """Whether Python lets other threads run while a frame lasts."""
+    return waits_for_others(name) or name == _SLEEP
+
+
+@lru_cache(maxsize=1 << 14)
+def takes_result(name: str) -> bool:
+    """Whether a frame takes what another thread or process has made."""
+    place = frame_place(name)
+    return place is not None and (place[0], place[2]) in _HANDING_OVER
 
 
 def marks_loading(name: str) -> bool:

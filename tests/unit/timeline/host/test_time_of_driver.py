@@ -774,3 +774,44 @@ def test_a_server_waits_for_requests_where_a_loop_waits_for_its_batch(
     found = shares(builder.busy("GPU:0", (80, 100)).timeline())
 
     assert found == {"launch": 10, "compute": 20, **expected}
+
+
+def with_loader(takes: str, makes: str, marked: bool) -> TraceBuilder:
+    """Five steps of 100 µs: the loop asks for a batch for 10 µs, dispatches for 10, and
+    is in no event for 80; the device works from 20 to 60. Another thread is in a call
+    all the time.
+    """
+    builder = trace().thread("python")
+    for at in range(0, 500, 100):
+        if marked:
+            builder.step(at, at + 100)
+        builder.call("$data.py:9 __iter__", at, at + 10)
+        builder.call(takes, at + 2, at + 4)
+        builder.call("PjitFunction(step)", at + 10, at + 20)
+        builder.kernel("GPU:0", "dot", at + 20, at + 60, launched=(at + 15, at + 16))
+    builder.call("PjitFunction(step)", 500, 510)
+    builder.thread("worker").call("$data.py:30 augment", 0, 510)
+    return builder.call(makes, 0, 500)
+
+
+@pytest.mark.parametrize("marked", [True, False])
+@pytest.mark.parametrize(
+    ("takes", "makes", "locked_out"),
+    [
+        ("$_base.py:428 result", "$builtins round", True),
+        ("$queue.py:154 get", "$builtins round", True),
+        ("$builtins len", "$builtins round", False),
+        ("$_base.py:428 result", "$queue.py:154 get", False),
+        ("$_base.py:428 result", "$time sleep", False),
+    ],
+    ids=["a future", "a queue", "nothing taken", "which waits", "which sleeps"],
+)
+def test_where_the_loaders_python_runs_the_silent_loop_waits_for_it(
+    takes: str, makes: str, locked_out: bool, marked: bool
+) -> None:
+    """From 60 to 100 of each of five steps, with a marker around it or without."""
+    timeline = with_loader(takes, makes, marked).timeline()
+
+    found = timeline.costs[HostCost.BEHIND_LOADER]
+
+    assert found.length() / PS == (200 if locked_out else 0)
