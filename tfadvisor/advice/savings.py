@@ -11,7 +11,7 @@ from functools import cache
 import msgspec
 
 from tfadvisor.advice.findings import Finding, Plan, PlanStep, Saving
-from tfadvisor.advice.judging.judged import Judged
+from tfadvisor.advice.judging.judged import TRACER, Judged, own_part
 from tfadvisor.advice.loading.catalogue import rules_folder
 from tfadvisor.metrics import Metrics
 from tfadvisor.vocabulary import TimeClass
@@ -229,11 +229,6 @@ _DRIVEN = (
     ),
 )
 """Parts in which the thread that drives the step works."""
-TRACER = 0.1
-"""From this share of the step on, the time that recording takes is taken off."""
-_MOST = 0.7
-"""What is recorded of a thread's time is its own at least for the rest."""
-
 Parts = Mapping[str, float]
 """Shares of the recorded step by part. They add up to 1 before anything is mended."""
 
@@ -269,7 +264,7 @@ def unrecorded(parts: Parts, tracer: float) -> Parts:
     driven = math.fsum(parts[name] for name in _DRIVEN)
     if tracer < TRACER or not driven:
         return parts
-    kept = 1 - min(tracer / driven, _MOST)
+    kept = own_part(tracer, driven)
     rest = {
         name: share * kept if name in _DRIVEN else share
         for name, share in parts.items()

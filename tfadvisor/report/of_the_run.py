@@ -76,9 +76,24 @@ def unrecorded_words(report: Report) -> str:
     another time; "" where it is not, or not the same step.
     """
     times = _unlike(report.run_account, report.steps, _OTHER_TIME)
-    if times is None or max(times) >= _ANOTHER_STEP * min(times):
+    if times is None:
+        return _estimated_words(report)
+    if max(times) >= _ANOTHER_STEP * min(times):
         return ""
     return f" ({duration(times[1])} while nothing is recorded)"
+
+
+def _estimated_words(report: Report) -> str:
+    """` (about 19 ms without the recording)`, where nobody timed that and it is much
+    less.
+    """
+    tracer = report.metrics.get("tracer_fraction")
+    steps = report.steps.time_ms
+    is_timed = report.run_account is not None and report.run_account.step_ms is not None
+    if is_timed or steps is None or tracer is None or (tracer.value or 0) < _OTHER_TIME:
+        return ""
+    alone = steps.median * (1 - (tracer.value or 0))
+    return f" (about {duration(alone)} without the recording)"
 
 
 def other_steps(account: RunAccount | None, steps: StepsInfo) -> Iterator[CaptureNote]:

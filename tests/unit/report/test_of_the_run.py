@@ -82,6 +82,21 @@ def test_the_head_says_how_long_a_step_is_while_nothing_is_recorded(
     assert not words or f"({duration(step_ms)} {words})" in head
 
 
+@pytest.mark.parametrize(("tracer", "is_said"), [(0.25, True), (0.09, False)])
+def test_the_head_estimates_it_where_nobody_timed_that(
+    tracer: float, is_said: bool
+) -> None:
+    report = reported(statement(12, 0.9))
+    assert report.steps.time_ms is not None
+    known = replace(report.metrics["tracer_fraction"], value=tracer)
+    head = head_line(
+        replace(report, metrics={**report.metrics, "tracer_fraction": known})
+    )
+
+    alone = duration((1 - tracer) * report.steps.time_ms.median)
+    assert (f"(about {alone} without the recording)" in head) is is_said
+
+
 def test_a_plain_trace_knows_no_statements() -> None:
     assert statement_rows(report_of(FIXTURES / "jax-healthy")) == []
 

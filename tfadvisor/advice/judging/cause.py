@@ -8,7 +8,13 @@ from enum import Enum
 
 import msgspec
 
-from tfadvisor.advice.judging.judged import is_few, is_guessed, work_lost
+from tfadvisor.advice.judging.judged import (
+    TRACER,
+    is_few,
+    is_guessed,
+    own_part,
+    work_lost,
+)
 from tfadvisor.metrics import Metrics
 
 WORTH_NAMING = 0.15
@@ -77,6 +83,8 @@ class Cause(msgspec.Struct, frozen=True):
     """
     queued: float = 0.0
     """Launching that is not the limit, since kernels queued."""
+    recorded: float = 0.0
+    """What recording takes of what the host drives, where that is much."""
 
     @property
     def largest_loss(self) -> str:
@@ -128,6 +136,8 @@ class _Time(msgspec.Struct, frozen=True):
     queued: float
     recordings: float
     """Gaps between kernels that recording makes."""
+    tracer: float
+    """What recording takes of the driving thread's part, where that is much."""
 
     @classmethod
     def of(
@@ -160,6 +170,7 @@ class _Time(msgspec.Struct, frozen=True):
             losses=losses,
             queued=queued,
             recordings=recordings,
+            tracer=_recording(metrics),
         )
 
     def _as(self, kind: Kind, bottleneck: str, fraction: float) -> Cause:
@@ -171,11 +182,22 @@ class _Time(msgspec.Struct, frozen=True):
             idle=self.idle,
             silent=self.silent,
             queued=self.queued,
+            recorded=self.tracer,
         )
 
     @property
     def _top(self) -> str:
         return max(self.losses, key=lambda name: self.losses[name])
+
+    def _without_recording(self, name: str) -> float:
+        """The share that a loss has of the step without what recording takes: that goes
+        from what the driving thread does, of each part alike.
+        """
+        driven = math.fsum(self.losses[loss] for loss in OF_HOST)
+        if not self.tracer or name not in OF_HOST or not driven:
+            return self.losses[name]
+        kept = own_part(self.tracer, driven)
+        return self.losses[name] * kept / (1 - driven * (1 - kept))
 
     def unclear(self, metrics: Metrics) -> Cause | None:
         """Why this trace cannot tell; None where it can."""
@@ -199,7 +221,8 @@ class _Time(msgspec.Struct, frozen=True):
         if is_few(metrics) and self.losses[top] < self.works:
             top = max(_ON_DEVICES, key=lambda name: self.losses[name])
         largest = self.losses[top]
-        if largest >= WORTH_NAMING and largest >= self.idle:
+        own = self._without_recording(top)
+        if own >= WORTH_NAMING and largest >= self.idle:
             return self._as(Kind.LOSS, top, largest)
         if self.idle > max(self.compute, WORTH_NAMING):
             return self._as(Kind.IDLE, "unknown", self.idle)
@@ -251,6 +274,13 @@ def _made_by_recording(launch: float, metrics: Metrics) -> float:
     is_off = metrics.fact("graphs_while_recording") == "off"
     is_gap = metrics.value("kernel_launch_gap_fraction") is None
     return launch if is_off and is_gap else 0.0
+
+
+def _recording(metrics: Metrics) -> float:
+    """As tracer_fraction, on accelerators, where it moves what is judged."""
+    tracer = metrics.value("tracer_fraction") or 0.0
+    is_cpu = metrics.fact("device_kind") in (None, "cpu")
+    return 0.0 if is_cpu or tracer < TRACER else tracer
 
 
 def _imbalance(collective: float, metrics: Metrics) -> dict[str, float]:

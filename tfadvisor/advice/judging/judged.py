@@ -46,6 +46,21 @@ class Judged(msgspec.Struct, frozen=True):
     """
 
 
+# What recording adds to a step.
+
+TRACER = 0.1
+"""From this share of the step on, the time that recording takes is taken off."""
+_MOST_RECORDED = 0.7
+"""What is recorded of a thread's time is its own at least for the rest."""
+
+
+def own_part(tracer: float, driven: float) -> float:
+    """What is the program's own of the part of the step that its thread drives. tracer:
+    what recording takes, as driven a share of the step.
+    """
+    return 1 - min(tracer / driven, _MOST_RECORDED) if driven else 1.0
+
+
 # What a trace of one or two steps cannot tell: whether something happens in every step.
 
 TELLING_STEPS = 3

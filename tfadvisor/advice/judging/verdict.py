@@ -281,6 +281,11 @@ def _beside(cause: Cause, metrics: Metrics, findings: Sequence[Finding]) -> str:
     says is worth a change, then time in which they are idle.
     """
     claimed = _claimed(findings)
+    if cause.recorded and cause.losses[cause.largest_loss] >= WORTH_NAMING:
+        return (
+            f"recording takes about {percent(cause.recorded)}, as part of what the "
+            "host does meanwhile"
+        )
     if cause.queued >= WORTH_NAMING and "launch" not in claimed:
         lost = f"{percent(cause.queued)} of {VERDICTS['launch'].lost}"
         return (

@@ -964,3 +964,26 @@ def test_the_larger_of_what_few_steps_lose_and_of_idle_time_is_named(
     breakdown = {"compute": 0.7 - idle, "idle": idle, "launch": 0.3}
 
     assert named in given(breakdown, known, outside=0.5).summary
+
+
+def test_what_recording_adds_to_the_threads_time_is_not_what_limits() -> None:
+    """Recording takes 0.34 of 0.43, of which at least 0.3 are the program's own: Python
+    has 0.081 of 0.699, less than is named.
+    """
+    shares = {"compute": 0.53, "host": 0.27, "launch": 0.16, "transfer": 0.04}
+
+    found = verdict(shares, tracer_fraction=0.34)
+
+    assert (found.bottleneck, found.fraction, found.healthy) == ("compute", 0.53, False)
+    assert "recording takes about 34%" in found.summary
+    assert verdict(shares, tracer_fraction=0.09).bottleneck == "host"
+    assert verdict(shares, tracer_fraction=0.34, device_kind="cpu").bottleneck == "host"
+
+
+def test_a_loss_that_stays_one_without_recording_is_named() -> None:
+    """0.7 x 0.3 of 0.356."""
+    shares = {"input": 0.7, "launch": 0.2, "compute": 0.06, "host": 0.02, "idle": 0.02}
+
+    found = verdict(shares, tracer_fraction=0.64)
+
+    assert (found.bottleneck, found.fraction) == ("input", 0.7)
