@@ -194,6 +194,7 @@ DOORS = (
     # one question about a compiled program each
     "program.arguments_differ",
     "program.attributes",
+    "program.convolutions",
     "program.exchanges",
     "program.flow",
     "program.hlo_text",

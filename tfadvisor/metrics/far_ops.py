@@ -210,6 +210,17 @@ def far_op_sorts(question: Question) -> str:
 
 
 @fact
+def far_op_patches(question: Question) -> str:
+    """Of the largest, where it is the gradient of a convolution whose kernel is as
+    large as its stride, the kernel's size: `2 × 2`.
+    """
+    known = _line(question)[0].known
+    if not known.patches:
+        raise MetricAbsent("the largest of these ops takes no product of patches")
+    return known.patches
+
+
+@fact
 def far_op_speed(question: Question) -> str:
     """How fast they are together, beside what their device can do: `3.60 MB/s of 300
     GB/s`, with their operations where they do any.

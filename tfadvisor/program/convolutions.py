@@ -8,7 +8,9 @@ xla/service/hlo_cost_analysis.cc).
 
 from __future__ import annotations
 
+from functools import partial
 from math import gcd, prod
+from operator import mul
 
 import msgspec
 
@@ -29,6 +31,9 @@ _ROLES: dict[str, tuple[int | None, int | None, int | None]] = {
     "__cudnn$convBackwardInput": (None, 1, 0),
     "__cudnn$convBackwardFilter": (0, None, 1),
 }
+_BACKWARD_FILTER = "__cudnn$convBackwardFilter"
+_BACKWARD = "transpose("
+"""In JAX's paths to what belongs to a gradient."""
 
 
 class ConvolutionNumbers(msgspec.Struct, frozen=True):
@@ -82,11 +87,7 @@ def convolution_flops(instruction: Instruction) -> int | None:
     if len(window) != len(numbers.spatial):
         raise instruction.damaged("has a window of other dimensions than its operands")
 
-    def size(shape: Shape, dimension: int) -> int:
-        if not 0 <= dimension < len(shape.dims):
-            raise instruction.damaged("names a dimension that its operands do not have")
-        return shape.dims[dimension]
-
+    size = partial(_size, instruction)
     met = prod(
         _meetings(dimension, size(image, i), size(kernel, k), size(output, o))
         for dimension, (i, k, o) in zip(window, numbers.spatial, strict=True)
@@ -94,6 +95,76 @@ def convolution_flops(instruction: Instruction) -> int | None:
     outputs = size(output, numbers.batch[1]) * size(output, numbers.feature[3])
     products = outputs * size(kernel, numbers.feature[1]) * met
     return min(2 * products, MOST_COUNTED)
+
+
+def _size(instruction: Instruction, shape: Shape, dimension: int) -> int:
+    if not 0 <= dimension < len(shape.dims):
+        raise instruction.damaged("names a dimension that its operands do not have")
+    return shape.dims[dimension]
+
+
+class KernelGradient(msgspec.Struct, frozen=True):
+    """Of a convolution's kernel, in its spatial dimensions."""
+
+    kernel: tuple[int, ...]
+    """Its size."""
+    stride: tuple[int, ...]
+    is_of_patches: bool
+    """Whether the image falls into patches of the kernel's size, of which none overlap:
+    then the convolution is one product of these patches with the kernel.
+    """
+
+    @property
+    def size(self) -> str:
+        """`2 × 2`."""
+        return " × ".join(map(str, self.kernel))
+
+
+def kernel_gradient(instruction: Instruction) -> KernelGradient | None:
+    """Of a cuDNN call that computes one, or of a convolution of a gradient whose window
+    is larger than its result: it slides over the image in steps of the kernel, and
+    takes every other element, as the stride was. None for anything else. Raises
+    TraceError for damaged bytes.
+    """
+    is_call = instruction.custom_call_target == _BACKWARD_FILTER
+    window = window_of(instruction)
+    sides = _sides(instruction) if is_call or _BACKWARD in instruction.op_name else None
+    if sides is None or len(sides[0]) != len(window):
+        return None
+    image, kernel, output = sides
+    if is_call:
+        steps = tuple(each.stride for each in window)
+    elif any(map(_is_forward, window, output)):
+        return None
+    else:
+        kernel, output = output, kernel
+        steps = tuple(each.window_dilation for each in window)
+    is_covered = tuple(map(mul, output, steps)) == image and not any(
+        map(_is_cut, window)
+    )
+    return KernelGradient(kernel, steps, is_covered and kernel == steps)
+
+
+def _sides(instruction: Instruction) -> list[tuple[int, ...]] | None:
+    """Of input, kernel and output, in the spatial dimensions; None where these are
+    none.
+    """
+    shapes = _shapes(instruction)
+    spatial = convolution_numbers(instruction).spatial if shapes is not None else ()
+    if shapes is None or not spatial:
+        return None
+    return [
+        tuple(_size(instruction, shape, each) for each in dimensions)
+        for shape, dimensions in zip(shapes, zip(*spatial, strict=True), strict=True)
+    ]
+
+
+def _is_cut(window: WindowDimension) -> bool:
+    return window.padding != (0, 0) or window.base_dilation != 1
+
+
+def _is_forward(window: WindowDimension, result: int) -> bool:
+    return window.size <= result or window.stride != 1
 
 
 def _shapes(instruction: Instruction) -> tuple[Shape, Shape, Shape] | None:

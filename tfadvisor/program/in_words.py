@@ -4,6 +4,7 @@ into f32[24]`.
 
 from __future__ import annotations
 
+from tfadvisor.program.convolutions import KernelGradient, kernel_gradient
 from tfadvisor.program.flow import effect, inside
 from tfadvisor.program.matrix_products import DotSize, products
 from tfadvisor.program.module import Instruction
@@ -29,6 +30,9 @@ def in_words(instruction: Instruction) -> str:
     scattering = scatter_in(instruction)
     if scattering is not None:
         return _scatter(scattering)
+    gradient = kernel_gradient(instruction)
+    if gradient is not None:
+        return f"{_of_kernel(gradient)}, {_short(instruction.shape)}"
     sizes = products(instruction)
     if sizes:
         return _product(max(sizes, key=lambda size: size.flops))
@@ -40,6 +44,12 @@ def in_words(instruction: Instruction) -> str:
         if parts
         else f"{made} to {_short(instruction.shape)}"
     )
+
+
+def _of_kernel(gradient: KernelGradient) -> str:
+    stride = max(gradient.stride)
+    of = f"a convolution with stride {stride}" if stride > 1 else "a convolution"
+    return f"gradient of the {gradient.size} kernel of {of}"
 
 
 def _made(made: str, last: Instruction, instruction: Instruction) -> str:

@@ -19,6 +19,7 @@ from tfadvisor.program import (
     location_near,
     location_of,
 )
+from tfadvisor.program.convolutions import kernel_gradient
 from tfadvisor.program.flow import (
     Users,
     effect,
@@ -93,6 +94,7 @@ class OpsOfProgram:
             self._running = dict(running_computations(self._program))
         parts = inside(instruction)
         copied = copied_argument(instruction)
+        gradient = kernel_gradient(instruction)
         location = self._location(instruction)
         inverse = inverse_in(location.op_name) if location is not None else ""
         return instruction.name, InProgram(
@@ -115,6 +117,7 @@ class OpsOfProgram:
             selected=selected(self._program).get(instruction.name),
             promoted=promoted(self._program).get(instruction.name, ()),
             only_multiplied=bool(inverse) and inverse in only_multiplied(self._program),
+            patches=gradient.size if gradient and gradient.is_of_patches else "",
             only_for=only_for_numbers(self._program).get(instruction.name, ()),
         )
 
@@ -204,6 +207,10 @@ class InProgram(msgspec.Struct, frozen=True):
     """Of products of float32 where type promotion made that of 16-bit numbers."""
     only_multiplied: bool = False
     """Whether it inverts a matrix, and nothing but products uses the inverse."""
+    patches: str = ""
+    """Of the gradient of a convolution whose kernel is as large as its stride, the
+    kernel's size: `2 × 2`.
+    """
     stated: bool = False
     """Whether it is the profiler that says this, and no HLO: only opcode, effect and
     cost are known then.

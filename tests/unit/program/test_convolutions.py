@@ -9,7 +9,7 @@ from support import hlo_builder as hlo
 from support.hlo_builder import Window
 
 from tfadvisor.errors import TraceError
-from tfadvisor.program.convolutions import convolution_flops
+from tfadvisor.program.convolutions import convolution_flops, kernel_gradient
 from tfadvisor.program.module import Instruction, Module
 
 LABELS = "b01f_01io->b01f"
@@ -24,6 +24,7 @@ def convolution(
     labels: str = LABELS,
     target: str = "",
     extra: bytes = b"",
+    path: str = "",
 ) -> Instruction:
     numbers = hlo.window(*window) + hlo.convolution_numbers(labels) + extra
     body = hlo.computation(
@@ -38,6 +39,7 @@ def convolution(
             2,
             target=target,
             extra=numbers,
+            metadata=hlo.metadata(path),
         ),
     )
     return Module(hlo.module(body)).entry.root
@@ -223,3 +225,63 @@ def test_contradictions_are_damage() -> None:
         convolution_flops(
             convolution("f32[2,14]", "f32[3,3,8,16]", "f32[2,14,14,16]", SAME, SAME)
         )
+
+
+BACKWARD = "jit(step)/transpose(jvp(Net))/ConvTranspose_0/conv_general_dilated"
+
+
+def gradient(
+    image: int, window: int, result: int, dilation: int, path: str = BACKWARD
+) -> Instruction:
+    """The convolution that a kernel's gradient is: the window is as large as what the
+    layer was given, or gave, and the result as large as the kernel.
+    """
+    steps = (window, 1, 0, 0, dilation, 1)
+    sides = (f"f32[8,{image},{image},32]", f"f32[{window},{window},32,16]")
+    return convolution(*sides, f"f32[8,{result},{result},16]", steps, steps, path=path)
+
+
+@pytest.mark.parametrize(
+    ("made", "size", "of_patches"),
+    [
+        (gradient(256, 128, 2, 2), "2 × 2", True),
+        (gradient(258, 128, 4, 2), "4 × 4", False),
+        (gradient(257, 128, 2, 2), "2 × 2", False),
+        (gradient(130, 128, 3, 1), "3 × 3", False),
+    ],
+    ids=["patches", "which overlap", "with a rest", "of stride 1"],
+)
+def test_a_window_larger_than_its_result_makes_the_gradient_of_a_kernel(
+    made: Instruction, size: str, of_patches: bool
+) -> None:
+    found = kernel_gradient(made)
+
+    assert found is not None
+    assert (found.size, found.is_of_patches) == (size, of_patches)
+
+
+def test_a_call_that_computes_a_kernels_gradient_says_so() -> None:
+    """32 × 32 patches of 2 × 2."""
+    steps = (2, 2, 0, 0, 1, 1)
+    target = "__cudnn$convBackwardFilter"
+    sides = ("f32[8,64,64,3]", "f32[8,32,32,16]", "f32[2,2,3,16]")
+
+    found = kernel_gradient(convolution(*sides, steps, steps, target=target))
+
+    assert found is not None
+    assert (found.kernel, found.stride, found.is_of_patches) == ((2, 2), (2, 2), True)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        gradient(256, 128, 2, 2, path="jit(step)/conv_general_dilated"),
+        gradient(34, 3, 32, 1),
+        convolution(
+            "f32[8,4]", "f32[4,16]", "f32[8,16]", labels="bf_io->bf", path=BACKWARD
+        ),
+    ],
+    ids=["of no gradient", "the gradient of an image", "without a window"],
+)
+def test_convolutions_that_make_no_kernels_gradient(made: Instruction) -> None:
+    assert kernel_gradient(made) is None

@@ -109,3 +109,25 @@ def test_a_custom_call_says_what_it_calls() -> None:
 
     assert target(found) == "TopK"
     assert in_words(found) == "TopK to f32[32,8]"
+
+
+@pytest.mark.parametrize(
+    ("stride", "words"), [(2, "a convolution with stride 2"), (1, "a convolution")]
+)
+def test_the_gradient_of_a_kernel_names_it(stride: int, words: str) -> None:
+    window = (2, stride, 0, 0, 1, 1)
+    call = hlo.op(
+        3,
+        "custom-call",
+        "f32[2,2,3,16]",
+        1,
+        2,
+        target="__cudnn$convBackwardFilter",
+        extra=hlo.window(window, window) + hlo.convolution_numbers("b01f_01io->b01f"),
+    )
+
+    found = last("f32[8,64,64,3]", "f32[8,32,32,16]", op=call)
+
+    assert in_words(found) == (
+        f"gradient of the 2 × 2 kernel of {words}, f32[2,2,3,16]"
+    )
