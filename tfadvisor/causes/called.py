@@ -106,6 +106,8 @@ class FileNames:
             if isinstance(node, ast.FunctionDef | ast.ClassDef)
         )
         """Functions and classes."""
+        self.methods = _methods(tree)
+        """Of the file's classes, each bound anew where it is asked for."""
 
     def called(self, call: ast.Call) -> Called:
         """What a call in the file calls."""
@@ -116,6 +118,25 @@ class FileNames:
         root, *attributes = names = dotted(node)
         origin = self._imported.get(root)
         return Called(names, ".".join([origin, *attributes]) if origin else "")
+
+
+def _methods(tree: ast.Module) -> frozenset[str]:
+    """But for static ones, and for names that an attribute has too."""
+    nodes = [*ast.walk(tree)]
+    found = {
+        inner.name
+        for node in nodes
+        if isinstance(node, ast.ClassDef)
+        for inner in node.body
+        if isinstance(inner, Function)
+        and "staticmethod" not in map(ast.unparse, inner.decorator_list)
+    }
+    kept = {
+        node.attr
+        for node in nodes
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    }
+    return frozenset(found - kept)
 
 
 def _imported(tree: ast.Module) -> dict[str, str]:

@@ -36,8 +36,8 @@ from tfadvisor.timeline.names.stack_frames import FRAMEWORKS
 _LAMBDA = "<lambda>"
 _BOUND_ONCE = frozenset({"staticmethod", "classmethod"})
 """Decorators that leave a function to run in each call."""
-_NEW = ast.Lambda | ast.Call
-"""Expressions that give another function in each call."""
+_MAKING = FRAMEWORKS | {"functools"}
+"""Packages whose calls give another function each time: of `jax.grad`, `partial`."""
 _UNNAMED = "compiled"
 
 
@@ -153,7 +153,7 @@ def _all_makings(names: FileNames, function: Function) -> Iterator[_Making]:
     inner = [node for node in own if isinstance(node, Function)]
     new = {node.name for node in inner}
     for node in own:
-        if isinstance(node, ast.Assign) and isinstance(node.value, _NEW):
+        if isinstance(node, ast.Assign) and _gives_new(names, node.value, new):
             new |= stored_in(node)
     for node in inner:
         if any(_compiles(names, by) for by in node.decorator_list):
@@ -192,14 +192,20 @@ def _is_new(names: FileNames, call: ast.Call, new: set[str]) -> bool:
     """
     if not call.args or not _compiles(names, call.func):
         return False
-    given = call.args[0]
-    if names.stands_for(call.func).package == "tensorflow":
-        return True
-    if isinstance(given, _NEW):
-        return True
-    if isinstance(given, ast.Attribute):
-        return not names.stands_for(given).path
-    return isinstance(given, ast.Name) and given.id in new
+    is_new = names.stands_for(call.func).package == "tensorflow"
+    return is_new or _gives_new(names, call.args[0], new)
+
+
+def _gives_new(names: FileNames, node: ast.expr, new: set[str]) -> bool:
+    """Whether an expression gives another function in each call: a lambda, a partial or
+    a gradient, a method bound to its object.
+    """
+    if isinstance(node, ast.Call):
+        return names.called(node).package in _MAKING
+    if isinstance(node, ast.Attribute):
+        return not names.stands_for(node).path and node.attr in names.methods
+    named = isinstance(node, ast.Name) and node.id in new
+    return named or isinstance(node, ast.Lambda)
 
 
 def _name_of(node: ast.expr | Function) -> str:

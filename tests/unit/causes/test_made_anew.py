@@ -15,6 +15,12 @@ import tensorflow as tf
 
 
 class Trainer:
+    def __init__(self):
+        self.loss = loss
+
+    def net(self, params, x):
+        return x
+
     def score(self, params, x, scale=1):
 {body}
 
@@ -40,7 +46,7 @@ def made(
     """By a line of a method with this body; a loop calls what calls the method."""
     lines = "\n".join(f"        {line}" for line in body.splitlines())
     (folder / "train.py").write_text(program.replace("{body}", lines))
-    return ProgramSource(folder).made_anew("train.py", 8, compiled, is_step=is_step)
+    return ProgramSource(folder).made_anew("train.py", 14, compiled, is_step=is_step)
 
 
 @pytest.mark.parametrize(
@@ -99,8 +105,21 @@ def test_what_is_another_object_in_each_call_compiles_anew(
         "f = jax.jit(lambda p: p * scale)\ncache[scale] = f\nreturn f(params)",
         "global f\nf = jax.jit(lambda p: p * scale)\nreturn f(params)",
         "f = g = jax.vmap(lambda p: p * scale)\nreturn f(params)",
+        "return jax.jit(self.loss)(params)",
+        "return jax.jit(loss_of(scale))(params)",
+        "f = loss_of(scale)\nreturn jax.jit(f)(params)",
     ],
-    ids=["of the module", "attribute", "given", "cached", "global", "not compiled"],
+    ids=[
+        "of the module",
+        "attribute",
+        "given",
+        "cached",
+        "global",
+        "not compiled",
+        "a function as attribute",
+        "of a function that may keep it",
+        "the same by name",
+    ],
 )
 def test_what_is_kept_or_known_again_is_not_made_anew(
     tmp_path: Path, body: str
