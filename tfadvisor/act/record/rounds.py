@@ -134,9 +134,7 @@ def count_rounds(
         counted = process.windows.get(number, {}).get("loop")
         found = loop_of(stacks, counted)
         if found.loop is not None:
-            loop = found.loop
-            took = loop.median_ms or round_ms(samples, loop)
-            return replace(found, loop=replace(loop, median_ms=took))
+            return replace(found, loop=timed(found.loop, counted, samples))
         if found.inside:
             return found
     return CountedRounds(None)
@@ -223,6 +221,17 @@ def timed_rounds(rounds: Sequence[ProgramLoop | None]) -> list[ProgramLoop]:
     """Each count of the loop that was counted first which tells how long a round is."""
     there = [loop for loop in rounds if loop is not None]
     return [loop for loop in there if loop.is_of(there[0]) and loop.median_ms]
+
+
+def timed(
+    loop: ProgramLoop, counted: dict[str, Any] | None, samples: Samples
+) -> ProgramLoop:
+    """With the length of its rounds by samples, unless Python counted them: where few
+    of these take most of the time, samples cannot tell more. counted: as of loop_of.
+    """
+    if counted is not None:
+        return loop
+    return replace(loop, median_ms=round_ms(samples, loop))
 
 
 def round_ms(samples: Samples, loop: ProgramLoop) -> float:

@@ -19,6 +19,7 @@ from tfadvisor.act.record.rounds import (
     loop_of,
     quickest_rounds,
     round_ms,
+    timed,
 )
 from tfadvisor.act.record.watch import Watch
 from tfadvisor.trace.samples import Samples
@@ -245,6 +246,18 @@ def test_regular_returns_to_a_line_are_rounds(train: str) -> None:
     turns = [(5, 17), (6, 3)] * 8
 
     assert round_ms(sampled_by_turns(train, *turns), loop) == pytest.approx(200)
+
+
+def test_samples_time_no_rounds_that_python_counted(train: str) -> None:
+    """The same samples, of a loop in which few of the counted rounds take most: how
+    long the others are is not known.
+    """
+    loop = ProgramLoop(train, 5, looping=train, **LOOP)
+    samples = sampled_by_turns(train, *[(5, 17), (6, 3)] * 8)
+    counted = {"file": train, "function": "main", "rounds": 40, "loops": []}
+
+    assert timed(loop, None, samples).median_ms == pytest.approx(200)
+    assert timed(loop, counted, samples).median_ms == 0.0
 
 
 def test_what_chance_meets_between_samples_is_no_round(train: str) -> None:

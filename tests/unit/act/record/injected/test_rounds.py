@@ -93,6 +93,32 @@ def test_a_library_function_that_begins_again_is_asked_no_more() -> None:
     assert counter._read == counter._text.tell()
 
 
+def test_a_loop_that_evaluates_meanwhile_is_the_one_that_is_counted() -> None:
+    """For 600 ms, of which main goes round from 0 to 100 and from 500 on, every 10 ms,
+    and evaluate every 10 ms in between. After 400 ms main's lines have come for less
+    than half of the time, and may yet come again.
+    """
+    main, evaluate = (_function(name) for name in ("main", "evaluate"))
+    counter = RoundCounter()
+    for tick in range(60):
+        is_training = tick < 10 or tick >= 50
+        code = main if is_training else evaluate
+        print(code, code.co_firstlineno + 1, file=counter._text)
+        counter._looks.append((tick / 100, counter._text.tell()))
+        found = counter._outermost([main, evaluate])
+        if tick == 40:
+            assert found is not None
+            assert (found["function"], counter._is_around) == ("evaluate", True)
+
+    assert found is not None
+    assert (found["function"], counter._is_around) == ("main", False)
+
+
+def _function(name: str) -> CodeType:
+    module = compile(f"def {name}():\n    work()\n", "/home/me/train.py", "exec")
+    return next(part for part in module.co_consts if isinstance(part, CodeType))
+
+
 def test_rounds_of_which_few_take_most_tell_no_length() -> None:
     """Nine dispatches of 0.1 ms, then a wait of 60 ms for all of them; and rounds of 6
     ms with one of 20 ms among ten, as what is saved.

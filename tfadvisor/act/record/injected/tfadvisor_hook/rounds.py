@@ -64,6 +64,10 @@ class RoundCounter:
         """How often the first line of each function came up to there."""
         self._code: Any = None
         self._median_seconds = 0.0
+        self._is_around = False
+        """Whether lines came again around what was found, though not for long enough
+        yet, as those of a training loop that has evaluated since.
+        """
 
     @property
     def code(self) -> CodeType | None:
@@ -124,7 +128,8 @@ class RoundCounter:
             if now > again:
                 again = now + _ENOUGH_SECONDS
                 found = self._outermost(functions)
-                if found is not None and found["rounds"] >= _ENOUGH:
+                is_enough = found is not None and found["rounds"] >= _ENOUGH
+                if is_enough and not self._is_around:
                     return found
         return self._outermost(functions)
 
@@ -151,10 +156,15 @@ class RoundCounter:
             lines = times.setdefault((found[1], found[2], found[3]), {})
             lines.setdefault(int(found[4]), []).append(self._when(found.end()))
 
+        self._is_around = False
         for code in functions:
             lines = times.get(_known_by(code), {})
+            if _is_called_again(code, lines):
+                continue
             again = {line: at for line, at in lines.items() if self._lasts(at)}
-            if again and not _is_called_again(code, lines):
+            if not again:
+                self._is_around |= any(len(at) >= FEWEST for at in lines.values())
+            else:
                 rounds = again[_usual(again)]
                 self._code, self._median_seconds = ref(code), _between(rounds)
                 return {
