@@ -108,6 +108,17 @@ def _largest(question: Question, kind: TimeClass) -> str:
     return max(time, key=time.__getitem__)
 
 
+@metric
+def one_dispatch_share(question: Question) -> float:
+    """Share of the launch class that its largest activity takes: from a half on one
+    function launches most, whatever else is dispatched around it.
+    """
+    largest = _largest(question, TimeClass.LAUNCH)
+    spent = _spent(question)[TimeClass.LAUNCH]
+    time = {name: sum(part.ps for part in parts) for name, parts in spent.items()}
+    return time[largest] / sum(time.values())
+
+
 def _sampled_cause(question: Question) -> str | None:
     """What samples of the whole run find in the steps for as long as half of the host's
     own time; None for nothing.

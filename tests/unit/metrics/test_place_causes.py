@@ -110,3 +110,14 @@ def test_a_library_below_the_programs_function_tells_that_it_reads_files() -> No
     assert metrics.fact("file_reading_place") == "piece (data.py:9)"
     assert metrics.value("file_reading_fraction") == pytest.approx(0.5, abs=0.01)
     assert metrics.fact("picturing_place") is None
+
+
+def test_where_one_function_launches_most_its_share_says_so() -> None:
+    """30 and 10 µs of dispatching before the GPU works."""
+    builder = trace().steps(4, 100)
+    for at in range(0, 400, 100):
+        builder.call("PjitFunction(train_step)", at, at + 30)
+        builder.call("PjitFunction(log)", at + 30, at + 40)
+        builder.busy("GPU:0", (at + 40, at + 100))
+
+    assert builder.measure().value("one_dispatch_share") == pytest.approx(0.75)
