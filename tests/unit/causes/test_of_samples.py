@@ -99,6 +99,22 @@ def test_what_the_programs_function_does_by_a_library_is_its_kind(
     ]
 
 
+def test_a_long_read_in_some_of_the_steps_is_named_for_the_function_that_reads() -> (
+    None
+):
+    """Line 41 reads for one sample in each turn of 5, and for 40 after each 40 turns:
+    320 of 8 * 244 samples.
+    """
+    reads = f"{MAIN}:41 data.py:load:7 {INSTALLED}numpy/lib/_npyio_impl.py:load:400"
+    step = [(f"{MAIN}:42 {RUNS}", 3), (f"{MAIN}:43", 1)]
+    epoch = 40 * [*step, (reads, 1)] + [*step, (reads, 40)]
+    account = account_of(sampled(8 * epoch), STEP_MS)
+
+    found = part(account, "load")
+    assert (found.kind, found.turns, found.seen) == ("loading", 8, 320)
+    assert shares(account) == {"steps": 1632 / 1952, "load": 320 / 1952}
+
+
 def test_what_compiles_is_named_by_the_line_that_calls_it() -> None:
     """Every 10 turns of 5 samples, 25 in line 7 of score, which line 44 calls: nine of
     them trace line 3 of the program's own net, and so do two at line 8.
