@@ -156,7 +156,11 @@ _TABLE = (
     _Row(Doing.LOCKS, r"threading\.py", r"acquire|__enter__"),
     _Row(Doing.COLLECTING, event=r"PythonRefManager::CollectGarbage|\$gc collect"),
     _Row(Doing.COLLECTING, r"__init__\.py", r"_xla_gc_callback"),
-    _Row(Doing.PICTURING, event=r"(?:.*:)?Encode(?:Jpeg|Png)\w*"),
+    _Row(
+        Doing.PICTURING,
+        event=r"(?:.*:)?Encode(?:Jpeg|Png)\w*|\$cv2 im(?:write|encode)",
+    ),
+    _Row(Doing.DECODING, event=r"\$cv2 im(?:read|decode)"),
     _Row(Doing.PICTURING, r"Image\.py|\w*ImagePlugin\.py", r"_?save\w*"),
     _Row(Doing.PICTURING, r"ImageFile\.py", r"_?save|_encode_tile\w*"),
     _Row(Doing.PICTURING, r"backend_\w+\.py", r"print_\w+"),

@@ -32,6 +32,8 @@ from tfadvisor.timeline.names.doings import Doing, doing_of
         ("$ImageFile.py:672 _encode_tile", Doing.PICTURING),
         ("$PngImagePlugin.py:1344 _save", Doing.PICTURING),
         ("$backend_agg.py:490 print_png", Doing.PICTURING),
+        ("$cv2 imwrite", Doing.PICTURING),
+        ("$cv2 imread", Doing.DECODING),
         ("$ImageFile.py:250 load", Doing.DECODING),
         ("$_npyio_impl.py:239 __getitem__", Doing.LOADING),
         ("$_npyio_impl.py:570 save", Doing.SAVING),
