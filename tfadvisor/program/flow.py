@@ -19,6 +19,8 @@ _RUNNING = ("while", "conditional", "call")
 _KEEPING = frozenset("bitcast broadcast convert copy reshape".split())
 """Opcodes whose result holds the same values."""
 _MOST_STEPS = 16
+MOST_NESTED = 4
+"""Fusions in fusions that are looked into: XLA nests the parts of a product once."""
 PASSING = frozenset(
     "bitcast copy copy-done copy-start get-tuple-element reshape tuple".split()
 )

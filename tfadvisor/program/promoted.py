@@ -4,13 +4,19 @@ that is given some of them, converted, beside float32 of another making.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
 
-from tfadvisor.program.flow import called_before, callers_first, runs, way_back
+from tfadvisor.program.flow import (
+    MOST_NESTED,
+    called_before,
+    callers_first,
+    runs,
+    way_back,
+)
 from tfadvisor.program.module import Computation, Instruction, Module
 from tfadvisor.program.operations import (
     ELEMENTWISE,
@@ -87,6 +93,7 @@ class _Values:
         """The arguments of what loops, branches and calls run."""
         self.multiplied: dict[str, frozenset[_Meeting]] = {}
         self._made: dict[int, _Elements] = {}
+        self._depth = 0
 
     def follow(
         self,
@@ -109,9 +116,11 @@ class _Values:
         self._give(made, operands)
         whole = list(map(_whole, operands))
         match made.opcode:
-            case "fusion":
+            case "fusion" if self._depth < MOST_NESTED:
+                self._depth += 1
                 bodies = called_before(made.computation, made)[:1]
                 found = [self.follow(body, made, operands) for body in bodies]
+                self._depth -= 1
                 return found[0] if found else [_NOTHING]
             case "tuple":
                 return whole
@@ -131,12 +140,12 @@ class _Values:
     def _array(
         self, made: Instruction, around: Instruction | None, operands: list[_Made]
     ) -> _Made:
-        sources = [each.shape for each in made.operands]
         if _multiplies(made):
             self._keep(made, around, operands)
-        shape = next(iter(made.shape.leaves()), made.shape)
+        shape = made.shape.parts[0] if made.shape.parts else made.shape
         if shape.dtype != "f32" or shape.elements < 2:
             return _NOTHING
+        sources = [each.shape for each in made.operands]
         if any(source.dtype in _NARROW for source in sources):
             return _Made(_WIDENED if made.opcode == "convert" else _OWN)
         if sources and not any(source.is_floating for source in sources):
@@ -165,7 +174,9 @@ def _joined(
     return _Made(bits, frozenset({_Meeting(made, around, made.operands[wide])}))
 
 
-def _whole(elements: Iterable[_Made]) -> _Made:
+def _whole(elements: Sequence[_Made]) -> _Made:
+    if len(elements) == 1:
+        return elements[0]
     bits, by = 0, frozenset[_Meeting]()
     for each in elements:
         bits |= each.bits

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from operator import or_
 
-from tfadvisor.program.flow import called_before, callers_first, runs
+from tfadvisor.program.flow import MOST_NESTED, called_before, callers_first, runs
 from tfadvisor.program.module import Computation, Instruction, Module
 from tfadvisor.program.wire import number_of
 
@@ -60,6 +60,7 @@ class _Uses:
         self._given: dict[int, list[Elements]] = {}
         self._fused: dict[tuple[int, tuple[int, ...]], list[Elements]] = {}
         self._changed = True
+        self._depth = 0
 
     def found(self) -> Mapping[str, int]:
         named: dict[str, int] = {}
@@ -142,14 +143,30 @@ class _Uses:
         return self._through(user, at, use)
 
     def _in_fusion(self, fusion: Instruction, own: Elements) -> list[Elements]:
+        """Nothing of what a fusion holds is in vain: where all of its results are used
+        alike, so are its operands, but for what it chooses from.
+        """
         key = fusion.id, tuple(own)
         if key not in self._fused:
             found: list[Elements] = []
             for fused in called_before(fusion.computation, fusion)[:1]:
-                used = self._walk(fused, own)
-                found = [used.get(each.id, [0]) for each in fused.parameters()]
+                if len(set(own)) > 1 or self._chooses(fused):
+                    found = self._looked_into(fused, own)
             self._fused[key] = found
         return self._fused[key]
+
+    def _looked_into(self, fused: Computation, own: Elements) -> list[Elements]:
+        if self._depth >= MOST_NESTED:
+            return []
+        self._depth += 1
+        used = self._walk(fused, own)
+        self._depth -= 1
+        return [used.get(each.id, [0]) for each in fused.parameters()]
+
+    def _chooses(self, fused: Computation) -> bool:
+        return self._through is not None and any(
+            each.opcode == "select" for each in fused.instructions
+        )
 
     def _of_loop(self, called: Sequence[Computation], own: Elements) -> Elements:
         """What a round hands on is used by the next one; what decides about rounds, for

@@ -85,6 +85,9 @@ class OpsOfProgram:
             self._users[instruction.computation.id] = Users(instruction.computation)
         return location_near(instruction, self._users[instruction.computation.id].by_id)
 
+    def _promoted(self, product: Instruction) -> tuple[Promotion, ...]:
+        return promoted(self._program).get(product.name, ())
+
     def _look_up(self, name: str) -> tuple[str, InProgram | None]:
         instruction = find_instruction(self._program, name)
         if instruction is None:
@@ -95,6 +98,7 @@ class OpsOfProgram:
         parts = inside(instruction)
         copied = copied_argument(instruction)
         gradient = kernel_gradient(instruction)
+        multiplied = multiplied_type(instruction)
         location = self._location(instruction)
         inverse = inverse_in(location.op_name) if location is not None else ""
         return instruction.name, InProgram(
@@ -103,7 +107,7 @@ class OpsOfProgram:
             cost=self._costs.of(instruction),
             location=location,
             products=products(instruction),
-            multiplied=multiplied_type(instruction),
+            multiplied=multiplied,
             target=target(instruction),
             unrolled=unrolled(parts),
             copied=copied.name if copied else None,
@@ -115,7 +119,7 @@ class OpsOfProgram:
             shape=cut(str(instruction.shape), _LONGEST_SHAPE),
             made_of=made_of(self._program).get(instruction.name),
             selected=selected(self._program).get(instruction.name),
-            promoted=promoted(self._program).get(instruction.name, ()),
+            promoted=self._promoted(instruction) if multiplied == "f32" else (),
             only_multiplied=bool(inverse) and inverse in only_multiplied(self._program),
             patches=gradient.size if gradient and gradient.is_of_patches else "",
             only_for=only_for_numbers(self._program).get(instruction.name, ()),

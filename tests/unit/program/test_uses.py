@@ -163,3 +163,39 @@ def test_a_call_with_an_effect_whose_result_is_used_needs_what_it_gets() -> None
     )
 
     assert found(body)["sent"] == NEEDED | FIRST
+
+
+def nested(levels: int) -> Module:
+    """A fusion in a fusion in …, of which each hands its second result on; the first
+    one is made of nothing else.
+    """
+    made = [
+        hlo.computation(
+            100,
+            hlo.op(1001, "parameter", ARRAY),
+            hlo.op(1002, "parameter", ARRAY, number=1),
+            hlo.op(1003, "tuple", PAIR, 1001, 1002),
+        )
+    ]
+    for level in range(101, 100 + levels):
+        first = 10 * level
+        inside = (
+            hlo.op(first, "parameter", ARRAY),
+            hlo.op(first + 1, "parameter", ARRAY, number=1),
+            hlo.op(first + 2, "fusion", PAIR, first, first + 1, calls=[level - 1]),
+        )
+        made.append(hlo.computation(level, *inside))
+    body = hlo.computation(
+        1,
+        hlo.op(1, "parameter", ARRAY),
+        hlo.op(2, "negate", ARRAY, 1, name="first"),
+        hlo.op(3, "negate", ARRAY, 1, name="other"),
+        hlo.op(4, "fusion", PAIR, 2, 3, calls=[99 + levels]),
+    )
+    return Module(hlo.module(*made, body))
+
+
+def test_fusions_are_looked_into_as_deep_as_any_compiler_nests_them() -> None:
+    """Deeper, each operand is taken for used by all that the fusion makes."""
+    assert uses(nested(3), [FIRST, OTHER])["first"] == FIRST
+    assert uses(nested(3000), [FIRST, OTHER])["first"] == FIRST | OTHER
