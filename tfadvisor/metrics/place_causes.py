@@ -263,6 +263,16 @@ def file_reading_place(question: Question) -> str:
     return _of_python(question, *_READS)[0].name
 
 
+@metric
+def known_python_share(question: Question) -> float:
+    """Share of host_fraction in activities that are spent on encoding pictures or on
+    reading files, for the most part.
+    """
+    found = _of_python(question, Doing.PICTURING, *_READS)
+    host = class_shares(question.run)[TimeClass.HOST]
+    return sum(_share(question, activity) for activity in found) / host
+
+
 def launches_for_arguments(question: Question) -> float:
     """Share of step time of the class `launch` in activities that are spent, for the
     most part, on taking arguments apart, value by value or node by node: a cost of each

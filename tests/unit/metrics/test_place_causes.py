@@ -98,6 +98,8 @@ def test_a_library_below_the_programs_function_tells_that_it_encodes_pictures() 
     """What Pillow's file is called is no name of a program's file."""
     metrics = with_python("$draw.py:9 grid", "$ImageFile.py:672 _encode_tile").measure()
 
+    host = metrics.value("host_fraction")
+    assert metrics.value("known_python_share") == pytest.approx(0.5 / host, abs=0.01)
     assert metrics.fact("picturing_place") == "grid (draw.py:9)"
     assert metrics.value("picturing_fraction") == pytest.approx(0.5, abs=0.01)
     assert metrics.value("file_reading_fraction") is None
