@@ -837,3 +837,13 @@ def test_what_compiles_in_its_first_turns_alone_comes_once() -> None:
     found = part(account, "compiling")
     assert (found.kind, found.turns) == ("compile", 1)
     assert found.seconds == pytest.approx(2.0)
+
+
+def test_an_op_that_waits_for_a_value_is_no_op_one_by_one() -> None:
+    """`draw.item()` lies in a method of arrays that also runs ops."""
+    methods = f"{INSTALLED}jax/_src/numpy/array_methods.py"
+    ops = f"{MAIN}:42 {methods}:_operator_add:782"
+    reads = f"{MAIN}:42 {methods}:_item:275 {INSTALLED}jax/_src/array.py:_value:637"
+    stacks = stacks_of(sampled([(ops, 1), (reads, 1)]))
+
+    assert stacks.op_by_op.tolist() == [True, False]
