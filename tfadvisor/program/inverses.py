@@ -4,6 +4,8 @@ gives without any inverse.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -13,6 +15,7 @@ from tfadvisor.program.flow import (
     Users,
     called_before,
     kernel_computations,
+    runs,
 )
 from tfadvisor.program.matrix_products import is_product
 from tfadvisor.program.module import Instruction, Module
@@ -37,13 +40,37 @@ def only_multiplied(module: Module) -> frozenset[str]:
     program uses nothing but products. Raises TraceError for damaged bytes.
     """
     multiplied: dict[str, bool] = {}
-    for computation in kernel_computations(module):
+    for inverse, multiplies in _all_uses(module):
+        multiplied[inverse] = multiplies and multiplied.get(inverse, True)
+    return frozenset(inverse for inverse, alone in multiplied.items() if alone)
+
+
+def _all_uses(module: Module) -> Iterator[tuple[str, bool]]:
+    """(path to a call that inverts, whether it is a product) for each use. What a loop
+    of the call itself hands to its next round is none.
+    """
+    computations = tuple(kernel_computations(module))
+    loops = {
+        called.id: inverse_in(_path(caller))
+        for computation in computations
+        for caller in computation.instructions
+        for called in runs(caller)
+    }
+    for computation in computations:
         users = Users(computation)
         for each in computation.instructions:
             inverse = inverse_in(_path(each))
-            for multiplies in _uses(_Value(each, users), inverse) if inverse else ():
-                multiplied[inverse] = multiplies and multiplied.get(inverse, True)
-    return frozenset(inverse for inverse, alone in multiplied.items() if alone)
+            for use in _uses(_Value(each, users), inverse) if inverse else ():
+                if use is not _Use.RESULT or loops.get(computation.id) != inverse:
+                    yield inverse, use is _Use.PRODUCT
+
+
+class _Use(Enum):
+    """What an inverse goes into."""
+
+    PRODUCT = "a product"
+    RESULT = "the result of its computation"
+    OTHER = "something else"
 
 
 class _Value(NamedTuple):
@@ -56,44 +83,59 @@ class _Value(NamedTuple):
     around: _Value | None = None
 
 
-def _uses(inverse: _Value, path: str) -> list[bool]:
-    """Of each use of an inverse whether it multiplies: past what moves it or is a part
-    of the call, into fusions and out of them.
+def _uses(inverse: _Value, path: str) -> list[_Use]:
+    """Past what moves it or is a part of the call, into fusions and out of them. What
+    is no float, as a permutation, is no inverse.
     """
-    found = []
+    found: list[_Use] = []
     waiting = [inverse]
     for value in waiting:
         if len(waiting) > _MOST_FOLLOWED:
-            return [False]
-        for user in value.users.of(value.made):
-            if user.opcode == "fusion" and value.around is None:
-                waiting += _inside(value, user)
-            elif user.opcode in _MOVING or inverse_in(_path(user)) == path:
-                waiting.append(value._replace(made=user))
-            else:
-                found.append(_multiplies(user, value.users))
-        if value.around is not None and value.made is value.made.computation.root:
-            waiting.append(value.around)
+            return [_Use.OTHER]
+        if any(leaf.is_floating for leaf in value.made.shape.leaves()):
+            for following in _following(value, path):
+                if isinstance(following, _Use):
+                    found.append(following)
+                else:
+                    waiting.append(following)
     return found
 
 
-def _inside(value: _Value, fusion: Instruction) -> list[_Value]:
+def _following(value: _Value, path: str) -> Iterator[_Value | _Use]:
+    made, users, around = value
+    for user in users.of(made):
+        if user.opcode == "fusion" and around is None:
+            yield from _inside(made, _Value(user, users))
+        elif user.opcode in _MOVING or _is_part(user, around, path):
+            yield _Value(user, users, around)
+        else:
+            yield _use(user, users)
+    if made is made.computation.root:
+        yield around or _Use.RESULT
+
+
+def _is_part(user: Instruction, around: _Value | None, path: str) -> bool:
+    """What the compiler added bears no path of its own inside of a fusion."""
+    own = _path(user) or (_path(around.made) if around is not None else "")
+    return inverse_in(own) == path
+
+
+def _inside(made: Instruction, fusion: _Value) -> list[_Value]:
     """The parameters of a fusion that are this value."""
-    outside = value._replace(made=fusion)
     return [
-        _Value(parameter, Users(body), outside)
-        for body in called_before(fusion.computation, fusion)[:1]
+        _Value(parameter, Users(body), fusion)
+        for body in called_before(fusion.made.computation, fusion.made)[:1]
         for parameter in body.parameters()
-        if fusion.operand_ids[parameter.parameter_number :][:1] == (value.made.id,)
+        if fusion.made.operand_ids[parameter.parameter_number :][:1] == (made.id,)
     ]
 
 
-def _multiplies(user: Instruction, users: Users) -> bool:
+def _use(user: Instruction, users: Users) -> _Use:
     """A product may be sums of products by element, too."""
-    if user.opcode == "multiply":
-        following = users.past_passing(user)
-        return bool(following) and all(map(_adds_up, following))
-    return is_product(user)
+    following = users.past_passing(user) if user.opcode == "multiply" else []
+    if is_product(user) or (following and all(map(_adds_up, following))):
+        return _Use.PRODUCT
+    return _Use.OTHER
 
 
 def _adds_up(user: Instruction) -> bool:

@@ -88,8 +88,41 @@ def test_a_fusion_that_ends_the_call_hands_the_inverse_on() -> None:
             hlo.op(5, "dot", MANY, 4, 1, extra=BATCHED),
             hlo.op(6, "add", MANY, 4, 5),
         ),
+        (
+            hlo.op(5, "dot", MANY, 4, 1, extra=BATCHED),
+            hlo.op(6, "tuple", f"({MANY}, {MANY})", 4, 5),
+        ),
     ],
-    ids=["the result", "in the result", "a sum", "by element", "a product and a sum"],
+    ids=[
+        "the result",
+        "in the result",
+        "a sum",
+        "by element",
+        "a product and a sum",
+        "a product, and returned",
+    ],
 )
 def test_an_inverse_that_something_else_uses(uses: tuple[bytes, ...]) -> None:
     assert found(*uses) == frozenset()
+
+
+def test_a_permutation_and_loops_of_the_call_itself_are_no_use() -> None:
+    """As where LU exchanges rows: integers go elsewhere, and a loop's body hands on."""
+    turn = hlo.computation(
+        3,
+        hlo.op(31, "parameter", f"({MANY})"),
+        hlo.op(32, "get-tuple-element", MANY, 31),
+        hlo.op(33, "negate", MANY, 32, metadata=inside("while/body/neg")),
+        hlo.op(34, "tuple", f"({MANY})", 33),
+    )
+    ends = hlo.computation(4, hlo.op(41, "constant", "pred[]"))
+    body = (
+        hlo.op(5, "custom-call", "s32[8,4]", 4, target="order", metadata=inside("lu")),
+        hlo.op(6, "concatenate", "s32[8,8]", 5, 5),
+        hlo.op(7, "tuple", f"({MANY})", 4),
+        hlo.op(8, "while", f"({MANY})", 7, calls=[3, 4], metadata=inside("while")),
+        hlo.op(9, "get-tuple-element", MANY, 8),
+        hlo.op(10, "dot", MANY, 9, 1, extra=BATCHED),
+    )
+
+    assert found(*body, before=(turn, ends)) == PINV
