@@ -492,16 +492,17 @@ def _promotion(question: Question) -> tuple[Promotion | None, list[HotOp]]:
     return max(found.items(), key=lambda item: sum(op.total_ps for op in item[1]))
 
 
-@metric
+@metric(needs=(a_gpu,))
 def promoted_product_fraction(question: Question) -> float:
     """Share of step time in products of float32 that would take 16-bit numbers, but for
     one op that is given these beside float32 and makes float32 of both: of that op from
-    which most follows, by the trace's HLO.
+    which most follows, by the trace's HLO. On a CPU XLA itself converts what products
+    take.
     """
     return of_step_time(question, _promotion(question)[1], known_ops(question))
 
 
-@fact
+@fact(needs=(a_gpu,))
 def promoted_at(question: Question) -> str:
     """The line of the program that gives that op both, where the products take a tenth
     of the step: `Block.__call__ (model.py:31)`.
@@ -509,7 +510,7 @@ def promoted_at(question: Question) -> str:
     return _known_words(question).place
 
 
-@fact
+@fact(needs=(a_gpu,))
 def promoted_by(question: Question) -> str:
     """What makes the float32 there: `embed (model.py:12)`, or an argument's name."""
     return _known_words(question).value
