@@ -26,6 +26,8 @@ from tfadvisor.program.operations import (
     place_of_call,
 )
 
+WIDE = "f32"
+"""What they become."""
 _NARROW = ("bf16", "f16")
 _PRODUCTS = frozenset(("dot", "ragged-dot", "convolution"))
 _LIBRARY = ("__cublas", "__cudnn$conv")
@@ -73,7 +75,13 @@ def promoted(module: Module) -> Mapping[str, tuple[Promotion, ...]]:
     float32, where 16-bit numbers became that. Raises TraceError for damaged bytes.
     """
     values = _Values()
-    for computation in callers_first(module):
+    widens = any(
+        map(
+            _widens,
+            (each for part in module.computations for each in part.instructions),
+        )
+    )
+    for computation in callers_first(module) if widens else ():
         values.follow(computation, None, values.given.get(computation.id, []))
     words = {
         meeting: _words(meeting)
@@ -143,7 +151,7 @@ class _Values:
         if _multiplies(made):
             self._keep(made, around, operands)
         shape = made.shape.parts[0] if made.shape.parts else made.shape
-        if shape.dtype != "f32" or shape.elements < 2:
+        if shape.dtype != WIDE or shape.elements < 2:
             return _NOTHING
         sources = [each.shape for each in made.operands]
         if any(source.dtype in _NARROW for source in sources):
@@ -156,7 +164,7 @@ class _Values:
         self, made: Instruction, around: Instruction | None, operands: list[_Made]
     ) -> None:
         by = _joined(made, around, operands).by
-        if by and all(each.shape.dtype == "f32" for each in made.operands[:2]):
+        if by and all(each.shape.dtype == WIDE for each in made.operands[:2]):
             name = (around or made).name
             self.multiplied[name] = self.multiplied.get(name, frozenset()) | by
 
@@ -184,12 +192,20 @@ def _whole(elements: Sequence[_Made]) -> _Made:
     return _Made(bits, by)
 
 
+def _widens(made: Instruction) -> bool:
+    if made.opcode != "convert" or made.shape.dtype != WIDE:
+        return False
+    return any(source.shape.dtype in _NARROW for source in made.operands)
+
+
 def _multiplies(made: Instruction) -> bool:
-    return made.opcode in _PRODUCTS or made.custom_call_target.startswith(_LIBRARY)
+    if made.opcode != "custom-call":
+        return made.opcode in _PRODUCTS
+    return made.custom_call_target.startswith(_LIBRARY)
 
 
 def _argument(parameter: Instruction) -> _Made:
-    is_wide = parameter.shape.dtype == "f32" and parameter.shape.elements > 1
+    is_wide = parameter.shape.dtype == WIDE and parameter.shape.elements > 1
     return _Made(_OWN) if is_wide else _NOTHING
 
 

@@ -92,8 +92,8 @@ class _Uses:
             if each.opcode == "get-tuple-element":
                 _add_element(used, each, _all(own))
                 continue
-            for at, use in enumerate(self._of(each, own)[: len(each.operand_ids)]):
-                _add(used, each.operands[at], use)
+            for made, use in zip(each.operands, self._of(each, own), strict=False):
+                _add(used, made, use)
         return used
 
     def _of(self, user: Instruction, own: Elements) -> list[Elements]:

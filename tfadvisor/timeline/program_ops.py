@@ -35,7 +35,7 @@ from tfadvisor.program.matrix_products import DotSize, multiplied_type, products
 from tfadvisor.program.only_for_numbers import only_for_numbers
 from tfadvisor.program.parameters import copied_argument
 from tfadvisor.program.patterns import unrolled
-from tfadvisor.program.promoted import Promotion, promoted
+from tfadvisor.program.promoted import WIDE, Promotion, promoted
 from tfadvisor.program.selected import selected
 from tfadvisor.timeline.names.device_events import (
     kernel_of_instruction,
@@ -119,7 +119,7 @@ class OpsOfProgram:
             shape=cut(str(instruction.shape), _LONGEST_SHAPE),
             made_of=made_of(self._program).get(instruction.name),
             selected=selected(self._program).get(instruction.name),
-            promoted=self._promoted(instruction) if multiplied == "f32" else (),
+            promoted=self._promoted(instruction) if multiplied == WIDE else (),
             only_multiplied=bool(inverse) and inverse in only_multiplied(self._program),
             patches=gradient.size if gradient and gradient.is_of_patches else "",
             only_for=only_for_numbers(self._program).get(instruction.name, ()),
