@@ -4,6 +4,8 @@ loop. Each part is a finding as large as its share of the run.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 from msgspec.structs import replace
 
@@ -16,14 +18,15 @@ from tfadvisor.causes import (
     LONG_PAUSES,
     PREDICTS,
     WAITING,
-    MadeAnew,
-    ProgramSource,
     RunAccount,
     RunPart,
     RunShare,
 )
 from tfadvisor.units import duration, percent
 from tfadvisor.vocabulary import Severity
+
+if TYPE_CHECKING:
+    from tfadvisor.causes import MadeAnew, ProgramSource
 
 LARGE_OUTSIDE = 0.1
 """Of the run: from here on a run is not healthy, whatever its steps are."""
