@@ -7,7 +7,8 @@ called on.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+import copy
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -17,19 +18,23 @@ from tfadvisor.causes.called import (
     arguments_in,
     called_names,
     calls_in,
+    functions_in,
     stored_in,
 )
 from tfadvisor.causes.compiled_names import COMPILERS
-from tfadvisor.causes.loop_data import loops
+from tfadvisor.causes.loop_data import Loop, loops
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import (
     COMPREHENSIONS,
     Signature,
+    covers,
+    first_line,
     functions_around,
     only_calls,
     own_nodes,
     signature,
 )
+from tfadvisor.patterns import pattern
 from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.timeline.names.stack_frames import FRAMEWORKS
 
@@ -39,6 +44,9 @@ _BOUND_ONCE = frozenset({"staticmethod", "classmethod"})
 _MAKING = FRAMEWORKS | {"functools"}
 """Packages whose calls give another function each time: of `jax.grad`, `partial`."""
 _UNNAMED = "compiled"
+_BEGINNINGS = frozenset({"__init__", "__post_init__", "setup", "__new__"})
+_BY_PLACE = pattern(r"pmap|in_axes|in_shardings|in_specs|input_signature")
+"""What says something of each argument in its place, or of all."""
 
 
 class MadeAnew(msgspec.Struct, frozen=True):
@@ -60,7 +68,9 @@ class MadeAnew(msgspec.Struct, frozen=True):
     once: str
     """Code that makes it once, outside of that function."""
     reads: tuple[str, ...]
-    """What it reads of the function's own variables, but for `self`."""
+    """What it reads that may have another value in another call: variables of the
+    function, what a loop around it or another function writes, `self.params`.
+    """
 
     @property
     def words(self) -> str:
@@ -68,7 +78,8 @@ class MadeAnew(msgspec.Struct, frozen=True):
         made = {_LAMBDA: f"{self.by} of a lambda", "": f"what {self.by} gives"}
         what = made.get(self.compiled, self.compiled)
         place = place_in_words(self.file, self.around.line, self.around.name)
-        reads = f"; it reads {', '.join(self.reads)} of it" if self.reads else ""
+        may_change = f" (it reads {', '.join(self.reads)}, which may change)"
+        reads = may_change if self.reads else ""
         return f"{what} is made anew in each call of {place}, which a loop calls{reads}"
 
 
@@ -99,7 +110,8 @@ def made_anew(
             and not (but_in_loops and _is_called_in_a_loop(function, making))
         ]
         if found:
-            return _made(parsed, function, found[0]) if len(found) == 1 else None
+            is_it = len(found) == 1 and _may_compile(function, found[0], line)
+            return _made(parsed, function, found[0]) if is_it else None
     return None
 
 
@@ -127,6 +139,21 @@ def _all_loops(tree: ast.Module) -> Iterator[ast.AST]:
     for node in ast.walk(tree):
         if isinstance(node, COMPREHENSIONS):
             yield node
+
+
+def _may_compile(function: Function, making: _Making, line: int) -> bool:
+    """Whether a line of the function calls what is made, or makes it, or is in it; or
+    calls nothing, as its head.
+    """
+    node = making.call or making.node
+    calls = [call for call in calls_in(function) if covers(call, line)]
+    is_called = any(
+        call.func is making.call or ast.unparse(call.func) == making.name
+        for call in calls
+    )
+    begins = first_line(node) if isinstance(node, Function) else node.lineno
+    is_inside = begins <= line <= (node.end_lineno or begins)
+    return is_called or is_inside or not calls
 
 
 # What is made.
@@ -233,9 +260,9 @@ def _is_called_in_a_loop(function: Function, making: _Making) -> bool:
 
 def _made(parsed: ParsedFile, function: Function, making: _Making) -> MadeAnew:
     around = signature(function)
-    reads = _reads(function, making)
-    own = set(around.head.partition("(")[2].split(", ")[:1]) if around.is_method else ()
-    others = tuple(sorted(reads.difference(own)))
+    reads = _reads(parsed, function, making)
+    own = _itself(function)
+    others = tuple(sorted(reads - {own}))
     node = making.node if making.call is None else making.call
     return MadeAnew(
         file=parsed.file,
@@ -244,33 +271,9 @@ def _made(parsed: ParsedFile, function: Function, making: _Making) -> MadeAnew:
         by="" if making.call is None else ast.unparse(making.call.func),
         around=around,
         before=f"{around.head}\n{_indented(_as_it_is(making))}",
-        once=_once(making, around, others, is_of_self=bool(reads.intersection(own))),
+        once=_once(making, around, others, is_of_self=own in reads),
         reads=others,
     )
-
-
-def _reads(function: Function, making: _Making) -> set[str]:
-    """Variables of the function that what is compiled reads."""
-    node = making.node
-    outside = {argument.arg for argument in _arguments(function)}
-    outside |= {
-        inner.id
-        for inner in own_nodes(function)
-        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
-    }
-    inside = arguments_in(node) | (stored_in(node) if _defines(node) else set())
-    read = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-    return (read & outside) - inside - {making.name}
-
-
-def _arguments(function: Function) -> list[ast.arg]:
-    given = function.args
-    named = [*given.posonlyargs, *given.args, *given.kwonlyargs]
-    return named + [rest for rest in (given.vararg, given.kwarg) if rest is not None]
-
-
-def _defines(node: ast.expr | Function) -> bool:
-    return isinstance(node, Function | ast.Lambda)
 
 
 def _as_it_is(making: _Making) -> str:
@@ -284,46 +287,195 @@ def _as_it_is(making: _Making) -> str:
 def _once(
     making: _Making, around: Signature, reads: tuple[str, ...], *, is_of_self: bool
 ) -> str:
-    name = making.name or _UNNAMED
     where = "in __init__" if is_of_self else f"outside of {around.name}"
     note = f"# once, {where}"
     if reads:
         note += f"; {', '.join(reads)} as arguments"
-    if isinstance(making.node, Function):
-        by = "".join(f"@{ast.unparse(by)}\n" for by in making.node.decorator_list)
-        head, _, rest = signature(making.node).head.partition("(")
-        given = ", ".join(filter(None, (rest.rpartition(")")[0], *reads)))
-        code = f"{by}{head}({given}): ..."
-        return f"{note}\n{code}" + (f"\nself.{name} = {name}" if is_of_self else "")
-    if making.call is None:
-        return note
-    compiled = ast.unparse(making.call.func)
-    owner = "self." if is_of_self else ""
-    code = f"{owner}{name} = {compiled}({_with_arguments(making.node, reads)}"
+    if reads and _BY_PLACE.search(_as_it_is(making)):
+        return note  # with one place more in what counts them
+    code = _once_by_call if making.call is not None else _once_by_decorator
+    return f"{note}\n{code(making, reads, 'self.' if is_of_self else '')}".rstrip()
+
+
+def _once_by_decorator(making: _Making, reads: tuple[str, ...], owner: str) -> str:
+    if not isinstance(making.node, Function):
+        return ""
+    by = "".join(f"@{ast.unparse(by)}\n" for by in making.node.decorator_list)
+    given = ast.unparse(_with_keywords(making.node.args, reads))
+    kept = f"\n{owner}{making.name} = {making.name}" if owner else ""
+    return f"{by}def {making.node.name}({given}): ...{kept}"
+
+
+def _once_by_call(making: _Making, reads: tuple[str, ...], owner: str) -> str:
+    given = _with_arguments(making, reads)
+    if making.call is None or not given:
+        return ""
     options = [ast.unparse(option) for option in making.call.args[1:]]
     options += [
         f"{option.arg}={ast.unparse(option.value)}" for option in making.call.keywords
     ]
-    return f"{note}\n{', '.join([code, *options])})"
+    compiled = ast.unparse(making.call.func)
+    name = making.name or _UNNAMED
+    return f"{owner}{name} = {compiled}({', '.join([given, *options])})"
 
 
-def _with_arguments(node: ast.expr | Function, reads: tuple[str, ...]) -> str:
-    """What is compiled, with more arguments: of a lambda before its own, which may have
-    defaults, of a partial in place of what it holds.
+def _with_arguments(making: _Making, reads: tuple[str, ...]) -> str:
+    """What is compiled, which takes what it reads by name, so that the places of its
+    own arguments hold; a partial without what it holds of that. "" for what no text
+    gives.
     """
-    text = ast.unparse(node)
-    if not reads:
-        return text
-    if isinstance(node, ast.Lambda):
-        given = ", ".join(filter(None, (*reads, ast.unparse(node.args))))
-        return f"lambda {given}: {ast.unparse(node.body)}"
-    if isinstance(node, ast.Call) and node.args and _is_partial(node):
-        return ast.unparse(node.args[0])
-    return text
+    node = making.node
+    if isinstance(node, ast.Lambda) and reads:
+        body = _Renamed(reads).visit(copy.deepcopy(node.body))
+        return ast.unparse(ast.Lambda(_with_keywords(node.args, reads), body))
+    if isinstance(node, ast.Call) and reads:
+        return _without(node, reads, ast.unparse(making.call or node))
+    return ast.unparse(node)
+
+
+def _without(partial: ast.Call, reads: tuple[str, ...], whole: str) -> str:
+    """What a partial holds, without what is read; "" where the places of other
+    arguments would change, or for another call. whole: that compiles it.
+    """
+    if not partial.args or not _is_partial(partial):
+        return ""
+    held, *values = partial.args
+    if not all(_is_one(value, reads) for value in values):
+        return ""
+    if values and "argnums" in whole:
+        return ""
+    kept = [given for given in partial.keywords if not _is_one(given.value, reads)]
+    return ast.unparse(ast.Call(partial.func, [held], kept) if kept else held)
+
+
+def _with_keywords(arguments: ast.arguments, reads: tuple[str, ...]) -> ast.arguments:
+    """Without types, and with what is read as keywords."""
+    given = copy.deepcopy(arguments)
+    for argument in ast.walk(given):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
+    given.kwonlyargs += [ast.arg(_bare(name)) for name in reads]
+    given.kw_defaults += [None for _ in reads]
+    return given
+
+
+def _is_one(node: ast.expr, reads: tuple[str, ...]) -> bool:
+    names = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    return bool(names.intersection(reads)) or ast.unparse(node) in reads
+
+
+def _bare(name: str) -> str:
+    """`self.params` -> `params`."""
+    return name.rpartition(".")[2]
+
+
+class _Renamed(ast.NodeTransformer):
+    """An expression in which attributes that are read are arguments."""
+
+    def __init__(self, reads: tuple[str, ...]) -> None:
+        self._reads = reads
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if ast.unparse(node) in self._reads:
+            return ast.Name(node.attr, ast.Load())
+        self.generic_visit(node)
+        return node
 
 
 def _is_partial(call: ast.Call) -> bool:
     return ast.unparse(call.func).rpartition(".")[2] == "partial"
+
+
+# What it reads.
+
+
+def _reads(parsed: ParsedFile, function: Function, making: _Making) -> set[str]:
+    """As of MadeAnew, with `self` itself; of what is compiled, and of the functions of
+    the file that it names.
+    """
+    own, local = _itself(function), _variables(function)
+    shared, attributes = _shared(parsed.tree, function), _written_again(parsed.tree)
+    left: list[ast.expr | Function] = [making.node]
+    found, known = set[str](), {making.name, function.name}
+    while left:
+        node = left.pop()
+        names, of_own = _free(node, own)
+        known_here = shared | (local if covers(function, node.lineno) else set())
+        found |= names & known_here - {making.name}
+        found |= {f"{own}.{name}" for name in of_own & attributes}
+        new = (names | of_own) & parsed.names.functions.keys() - known
+        left += [parsed.names.functions[name] for name in new]
+        known |= new
+    return found
+
+
+def _free(node: ast.expr | Function, own: str) -> tuple[set[str], set[str]]:
+    """(names that it does not bind, attributes of `own`)."""
+    defines = isinstance(node, Function | ast.Lambda)
+    bound = arguments_in(node) | (stored_in(node) if defines else set())
+    names, attributes = set(), set()
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            names.add(inner.id)
+        elif isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
+            attributes |= {inner.attr} if own and inner.value.id == own else set()
+    return names - bound, attributes
+
+
+def _itself(function: Function) -> str:
+    """`self`; "" in what is no method."""
+    first = [*function.args.posonlyargs, *function.args.args][:1]
+    return first[0].arg if signature(function).is_method else ""
+
+
+def _variables(function: Function) -> set[str]:
+    given = function.args
+    named = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    named += [rest for rest in (given.vararg, given.kwarg) if rest is not None]
+    return {argument.arg for argument in named} | _written(own_nodes(function))
+
+
+def _shared(tree: ast.Module, function: Function) -> set[str]:
+    """Variables of the module and of functions around a function that are written in
+    their loops, or by other functions.
+    """
+    around = functions_around(tree, first_line(function))[:-1]
+    found = {
+        name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Global | ast.Nonlocal)
+        for name in node.names
+    }
+    for scope in (tree, *around):
+        for loop in own_nodes(scope):
+            if isinstance(loop, Loop):
+                found |= _written([loop, *own_nodes(loop)])
+    return found
+
+
+def _written(nodes: Iterable[ast.AST]) -> set[str]:
+    return {
+        node.id
+        for node in nodes
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+
+
+def _written_again(tree: ast.Module) -> set[str]:
+    """Attributes that are written elsewhere than where an object begins."""
+    begins = {
+        id(node)
+        for function in functions_in(tree)
+        if function.name in _BEGINNINGS
+        for node in ast.walk(function)
+    }
+    found = set()
+    for node in ast.walk(tree):
+        held = node.value if isinstance(node, ast.Subscript) else node
+        is_write = isinstance(getattr(node, "ctx", None), ast.Store)
+        if is_write and isinstance(held, ast.Attribute) and id(node) not in begins:
+            found.add(held.attr)
+    return found
 
 
 def _indented(text: str) -> str:

@@ -72,7 +72,7 @@ def made(
             "def f(p):\n    y = p * scale\n    return y\nreturn f(params)",
             "f",
             "# once, outside of score; scale as arguments\n"
-            "@functools.partial(jax.jit, donate_argnums=0)\ndef f(p, scale): ...",
+            "@functools.partial(jax.jit, donate_argnums=0)\ndef f(p, *, scale): ...",
         ),
         (
             "return jax.jit(jax.grad(loss))(params)",
@@ -156,3 +156,125 @@ def test_a_function_that_does_not_run_again_makes_it_once(
     tmp_path: Path, program: str
 ) -> None:
     assert made(tmp_path, LAMBDA, program=program) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "once"),
+    [
+        (
+            "return jax.jit(lambda x: loss(self.params, x))(x)",
+            "# once, in __init__; self.params as arguments\n"
+            "self.compiled = jax.jit(lambda x, *, params: loss(params, x))",
+        ),
+        (
+            "f = jax.jit(self.net)\nreturn f(x)",
+            "# once, in __init__; self.params as arguments\nself.f = jax.jit(self.net)",
+        ),
+    ],
+    ids=["read", "read by a method"],
+)
+def test_an_attribute_that_changes_must_be_an_argument(
+    tmp_path: Path, body: str, once: str
+) -> None:
+    """Made once, it would keep the first parameters for ever."""
+    program = PROGRAM.replace("return x", "return self.params, x").replace(
+        "    def score",
+        "    def update(self, params):\n        self.params = params\n\n    def score",
+    )
+    lines = "\n".join(f"        {line}" for line in body.splitlines())
+    (tmp_path / "train.py").write_text(program.replace("{body}", lines))
+
+    found = ProgramSource(tmp_path).made_anew("train.py", 17)
+
+    assert found is not None
+    assert (found.reads, found.once) == (("self.params",), once)
+
+
+AROUND = """\
+import jax
+
+
+def main(params, x):
+    def score(x):
+        def loss(x):
+            return params * x
+
+        return jax.jit(lambda x: loss(x))(x)
+
+    for step in range(9):
+        params = train(params)
+        score(x)
+"""
+IN_SCRIPT = """\
+import jax
+
+
+def score(x):
+    return jax.jit(lambda x: params * x)(x)
+
+
+for step in range(9):
+    params = train(params)
+    score(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "line"), [(AROUND, 9), (IN_SCRIPT, 5)], ids=["around it", "script"]
+)
+def test_what_a_loop_around_writes_must_be_an_argument(
+    tmp_path: Path, program: str, line: int
+) -> None:
+    (tmp_path / "train.py").write_text(program)
+
+    found = ProgramSource(tmp_path).made_anew("train.py", line)
+
+    assert found is not None
+    assert found.reads == ("params",)
+    assert "params as arguments" in found.once
+    assert "(it reads params, which may change)" in found.words
+
+
+def test_arguments_keep_the_places_that_options_name(tmp_path: Path) -> None:
+    """`static_argnums` would name another one behind an argument at the front."""
+    body = "f = jax.jit(lambda p, n: p * scale, static_argnums=1)\nreturn f(params, 3)"
+
+    found = made(tmp_path, body)
+
+    assert found is not None
+    assert found.once == (
+        "# once, outside of score; scale as arguments\n"
+        "f = jax.jit(lambda p, n, *, scale: p * scale, static_argnums=1)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (
+            "return jax.jit(functools.partial(loss, scale, train=True))(params)",
+            "\ncompiled = jax.jit(functools.partial(loss, train=True))",
+        ),
+        ("return jax.jit(functools.partial(loss, scale, 3))(params)", ""),
+        (
+            "return jax.jit(functools.partial(loss, scale), donate_argnums=0)(params)",
+            "",
+        ),
+        ("return jax.pmap(functools.partial(loss, scale), in_axes=0)(params)", ""),
+        ("return jax.jit(jax.vmap(lambda p: p * scale))(params)", ""),
+    ],
+    ids=["keeps options", "3 moves", "places move", "an axis each", "not its own"],
+)
+def test_code_is_shown_only_where_it_does_the_same(
+    tmp_path: Path, body: str, code: str
+) -> None:
+    found = made(tmp_path, body)
+
+    assert found is not None
+    assert found.once == f"# once, outside of score; scale as arguments{code}"
+
+
+def test_what_another_line_compiles_is_not_what_is_made_anew(tmp_path: Path) -> None:
+    body = "x = predict(x)\nf = jax.jit(lambda p: p * scale)\nreturn f(params)"
+
+    assert made(tmp_path, body) is None

@@ -171,14 +171,14 @@ def test_a_function_that_another_one_defines_in_each_call_is_made_anew(
 
     assert metrics.fact("recompiled_function") == "step"
     assert metrics.fact("recompiled_anew") == (
-        "step is made anew in each call of trainer (train.py:1), which a loop calls; it "
-        "reads x of it"
+        "step is made anew in each call of trainer (train.py:1), which a loop calls "
+        "(it reads x, which may change)"
     )
     assert metrics.fact("recompiled_anew_before") == (
         "def trainer(model, x):\n    @tf.function\n    def step(): ..."
     )
     assert metrics.fact("recompiled_anew_once") == (
-        "# once, outside of trainer; x as arguments\n@tf.function\ndef step(x): ..."
+        "# once, outside of trainer; x as arguments\n@tf.function\ndef step(*, x): ..."
     )
 
 
@@ -202,11 +202,11 @@ def test_a_lambda_that_is_compiled_in_each_call_of_a_function_is_made_anew(
 
     assert metrics.fact("recompiled_anew") == (
         "jax.jit of a lambda is made anew in each call of evaluate (train.py:2), which "
-        "a loop calls; it reads x of it"
+        "a loop calls (it reads x, which may change)"
     )
     assert metrics.fact("recompiled_anew_once") == (
         "# once, outside of evaluate; x as arguments\n"
-        "compiled = jax.jit(lambda x, p: accuracy(p, x))"
+        "compiled = jax.jit(lambda p, *, x: accuracy(p, x))"
     )
 
 
