@@ -32,6 +32,8 @@ class Memory:
         """most_bytes: what was seen before."""
         self.most_bytes = most_bytes
         """The most that was seen."""
+        self.bytes = 0
+        """Seen last."""
         self._file = -1
 
     def look(self) -> None:
@@ -40,8 +42,8 @@ class Memory:
             pages = int(os.pread(self._file, 200, 0).split()[1])
         except (OSError, ValueError, IndexError):
             return
-        resident = pages * os.sysconf("SC_PAGE_SIZE")
-        self.most_bytes = max(self.most_bytes, resident)
+        self.bytes = pages * os.sysconf("SC_PAGE_SIZE")
+        self.most_bytes = max(self.most_bytes, self.bytes)
 
     def __enter__(self) -> Memory:
         """Looks at once."""
@@ -89,7 +91,7 @@ class GivingWay:
             if left <= 0 or self.over.wait(min(left, _LOOK_SECONDS)):
                 break
             memory.look()
-            if memory.most_bytes > most_bytes:
+            if memory.bytes > most_bytes:
                 return "memory"
         return ""
 

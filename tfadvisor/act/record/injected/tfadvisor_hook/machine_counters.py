@@ -24,6 +24,8 @@ _MOST_THREADS = 512
 _CGROUP = "/sys/fs/cgroup"
 _OF_CORES = ("", "cpu", "cpu,cpuacct", "cpuacct,cpu")
 """Controllers of groups that limit cores; "" of version 2, which has them all."""
+_OF_MEMORY = "", "memory"
+_UNKNOWN_BYTES = 1 << 40
 
 
 def reading() -> dict[str, Any]:
@@ -123,6 +125,27 @@ def _memory() -> dict[str, Any]:
     }
 
 
+def available_bytes() -> int:
+    """What this process may still take before the machine swaps or a group of its
+    container ends it; a lot where no system tells.
+    """
+    machine = int(_tried(_memory).get("available_bytes", _UNKNOWN_BYTES))
+    groups = _tried(lambda: {"folders": _groups(_OF_MEMORY)}).get("folders", ())
+    return min([machine, *map(_left_in, groups)])
+
+
+def _left_in(folder: str) -> int:
+    """Of a group's memory; what it keeps of files is given back when it is needed."""
+    for name, used in (("memory.max", "anon"), ("memory.limit_in_bytes", "total_rss")):
+        try:
+            most = int(_text(os.path.join(folder, name)))
+            kept = _numbers(os.path.join(folder, "memory.stat")).get(used, 0)
+            return max(most - kept, 0)
+        except (OSError, ValueError):  # `max`, or of the other version
+            continue
+    return _UNKNOWN_BYTES
+
+
 def _waits() -> dict[str, Any]:
     """How long this process's threads ran, and were ready to run and had no core; s,
     summed over those that live.
@@ -140,14 +163,14 @@ def _waits() -> dict[str, Any]:
     return {"ran_seconds": ran / 1e9, "waited_seconds": waited / 1e9}
 
 
-def _groups() -> list[str]:
+def _groups(of: tuple[str, ...] = _OF_CORES) -> list[str]:
     """Folders of the control groups that may limit this process, the innermost first;
-    of either version.
+    of either version. of: their controllers.
     """
     found = []
     for line in _text("/proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
-        if controllers not in _OF_CORES:
+        if controllers not in of:
             continue
         base = os.path.join(_CGROUP, controllers) if controllers else _CGROUP
         parts = [part for part in path.split("/") if part]

@@ -17,7 +17,7 @@ from typing import Any
 from .compilations import Compilations
 from .giving_way import GROWTH_BYTES, GivingWay, Memory
 from .letters import read_letter, write_letter
-from .machine_counters import VERSION, reading, settings
+from .machine_counters import VERSION, available_bytes, reading, settings
 from .main_thread import Errand, all_sleep
 from .own_sources import own_sources
 from .rounds import LOOK_SECONDS, RoundCounter
@@ -100,7 +100,9 @@ class Recorder:
         counted first.
         """
         self.growth_bytes = GROWTH_BYTES
-        """By how much the process may grow beyond that in a window."""
+        """By how much the process may grow beyond that in a window, as far as the
+        machine has it.
+        """
         self.errand: Errand | None = None
         self.at_work: list[tuple[int, int]] = []
         """From when to when a profiler was, ns since the epoch."""
@@ -286,7 +288,9 @@ class Recorder:
         opened = time.time()
         compiled, compiling = self.compilations.count, self.compilations.seconds
         with Memory(self.own_bytes) as memory:
-            most = memory.most_bytes + self.growth_bytes
+            # A session that stops needs three times as much once more.
+            bearable = memory.bytes + available_bytes() // 4
+            most = min(memory.most_bytes + self.growth_bytes, bearable)
             cut = way.wait(seconds, self.leaving, self.compilations.look, memory, most)
         return {
             "opened": opened,
