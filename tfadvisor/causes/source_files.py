@@ -71,7 +71,9 @@ class SourceFiles:
         and for what is no Python.
         """
         if file not in self._parsed:
-            paths = _nearest(self._files.get(file, []))
+            paths = self._files.get(file, [])
+            if not self._only_same:
+                paths = self._meant(file, paths)
             self._parsed[file] = self._read(file, paths[0]) if len(paths) == 1 else None
         return self._parsed[file]
 
@@ -88,16 +90,22 @@ class SourceFiles:
         """
         return tuple(sorted(self._differ))
 
+    def _meant(self, file: str, paths: list[Path]) -> list[Path]:
+        """Those that hold what ran, else the nearest. Two that ran are as near."""
+        known = self._digests.get(file, set())
+        if len(known) > 1:
+            return paths
+        same = [path for path in paths if len(paths) > 1 and _digest(path) in known]
+        return _nearest(same or paths)
+
     def _read(
         self,
         file: str,
         path: Path,
     ) -> ParsedFile | None:
-        import hashlib  # OpenSSL's, which few reports need
-
         try:
             content = read_small(path, _LARGEST)
-            state = self._state(file, hashlib.sha256(content).hexdigest())
+            state = self._state(file, _sha256(content))
             if self._only_same and state != SAME:
                 self._differ.add(file)
                 return None
@@ -118,6 +126,20 @@ class SourceFiles:
         if known is None:
             return UNKNOWN
         return SAME if digest in known else DIFFERS
+
+
+def _sha256(content: bytes) -> str:
+    import hashlib  # OpenSSL's, which few reports need
+
+    return hashlib.sha256(content).hexdigest()
+
+
+def _digest(path: Path) -> str:
+    """Of a file; "" for one that cannot be read."""
+    try:
+        return _sha256(read_small(path, _LARGEST))
+    except (OSError, ValueError):
+        return ""
 
 
 def _noted_by_name(noted: Sequence[NotedSource]) -> dict[str, set[str]]:

@@ -70,6 +70,32 @@ def test_of_one_name_the_file_nearest_to_the_folder_is_meant(train: Path) -> Non
     assert "\n".join(found.lines) == TEXT
 
 
+def test_of_one_name_the_file_that_ran_is_meant_wherever_it_lies(train: Path) -> None:
+    (train.parent / "jax").mkdir()
+    other = train.parent / "jax" / "train.py"
+    other.write_text("y = 2\n", "utf-8")
+
+    found = SourceFiles(train.parent, noted(other, "y = 2\n")).read("train.py")
+
+    assert found is not None
+    assert (found.state, found.lines[0]) == ("same", "y = 2")
+
+
+@pytest.mark.parametrize("is_given", [True, False])
+def test_of_two_files_that_ran_under_one_name_none_is_meant(
+    train: Path, is_given: bool
+) -> None:
+    """A trace has no folders: which of them its line is of, it does not say."""
+    (train.parent / "lib").mkdir()
+    other = train.parent / "lib" / "train.py"
+    other.write_text("y = 2\n", "utf-8")
+    both = (*noted(train), *noted(other, "y = 2\n"))
+
+    files = SourceFiles(train.parent if is_given else None, both)
+
+    assert files.read("train.py") is None
+
+
 def test_a_name_that_two_files_have_as_near_is_none(tmp_path: Path) -> None:
     for folder in ("new", "old"):
         (tmp_path / folder).mkdir()
