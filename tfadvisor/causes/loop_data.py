@@ -35,6 +35,9 @@ _UNKNOWN = "self."
 """Stands for the attributes of a method that is defined elsewhere."""
 _REDUCING = frozenset("abs all any bool float int item max mean min norm sum".split())
 """What gives one number of an array."""
+_OF_PYTHON = ast.Is | ast.IsNot | ast.In | ast.NotIn
+"""Comparisons that read no array."""
+_OF_SHAPES = frozenset("dtype ndim shape size".split())
 Name = str
 """Of a variable, or `self.state` for an attribute."""
 
@@ -194,9 +197,19 @@ def _is_read(test: ast.Compare, made: set[Name]) -> bool:
     """Whether a comparison is of these values, and not of what an unknown call says of
     them.
     """
+    if isinstance(test.ops[0], _OF_PYTHON) or _is_of_a_shape(test):
+        return False
     calls = [node for node in ast.walk(test) if isinstance(node, ast.Call)]
     known = all(last_name(call) in _REDUCING for call in calls)
     return known and bool(_roots(names_in(test)) & _roots(made))
+
+
+def _is_of_a_shape(test: ast.Compare) -> bool:
+    """Whether it compares what an array is known by without its values."""
+    attributes = [
+        node.attr for node in ast.walk(test) if isinstance(node, ast.Attribute)
+    ]
+    return not _OF_SHAPES.isdisjoint(attributes)
 
 
 def on_same(

@@ -407,6 +407,9 @@ def test_what_a_function_compiles_for_others_is_compiled(tmp_path: Path) -> None
             "",
         ),
         ("s = turn(s)\n", ""),
+        ("while True:\n    s = turn(s)\n    if s is None:\n        break\n", ""),
+        ("while s.ndim < 3:\n    s = turn(s)\n", ""),
+        ("while 'x' not in s:\n    s = turn(s)\n", ""),
     ],
     ids=[
         "a condition",
@@ -418,6 +421,9 @@ def test_what_a_function_compiles_for_others_is_compiled(tmp_path: Path) -> None
         "what an object says",
         "each tenth round",
         "no loop",
+        "whether there is any",
+        "a shape",
+        "a name in a tree",
     ],
 )
 def test_what_a_loop_asks_of_its_steps(
