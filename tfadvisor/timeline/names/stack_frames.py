@@ -127,6 +127,12 @@ _EXECUTES = pattern(
 )
 _JAX_OPS = pattern(r"/jax/_src/(?:numpy|lax|nn|scipy)/(?!control_flow/)")
 """In JAX; what is compiled is called without them."""
+_JAX_COPIES = pattern(
+    r"/array_constructors\.py:\w+|/lax_numpy\.py:(?:as)?array"
+    r"|/lax\.py:(?:stage|_stage\w*|_convert_element_type)"
+)
+"""What jnp.array and jnp.asarray of NumPy's arrays pass through: they only copy to the
+device."""
 _HOLDS_ITERATORS = pattern(
     r"keras/(?:.*/tensorflow/trainer|.*engine/training\w*)\.py:fit\Z"
 )
@@ -187,7 +193,8 @@ def runs_op(file: str, function: str) -> bool:
     path = file.replace("\\", "/")
     if _OPS.search(path):
         return not path.endswith("layer.py") or bare(function) == "__call__"
-    return _JAX_OPS.search(path) is not None
+    is_copy = _JAX_COPIES.search(f"{path}:{bare(function)}") is not None
+    return _JAX_OPS.search(path) is not None and not is_copy
 
 
 def free_iterators(functions: Iterable[tuple[str, str]]) -> list[bool]:

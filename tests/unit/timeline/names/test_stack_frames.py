@@ -8,6 +8,7 @@ from tfadvisor.timeline.names.stack_frames import (
     Work,
     is_recorded,
     may_use_devices,
+    runs_op,
     work_of,
 )
 
@@ -47,6 +48,24 @@ def test_frameworks_and_waits_may_use_devices(
     file: str, function: str, may: bool
 ) -> None:
     assert may_use_devices(file, function) is may
+
+
+@pytest.mark.parametrize(
+    ("file", "function", "runs"),
+    [
+        (f"{LIBRARIES}jax/_src/numpy/lax_numpy.py", "roll", True),
+        (f"{LIBRARIES}jax/_src/numpy/lax_numpy.py", "asarray", False),
+        (f"{LIBRARIES}jax/_src/numpy/array_constructors.py", "array", False),
+        (f"{LIBRARIES}jax/_src/lax/lax.py", "_convert_element_type", False),
+        (f"{LIBRARIES}jax/_src/lax/lax.py", "_stage_impl", False),
+        (f"{LIBRARIES}jax/_src/lax/lax.py", "concatenate", True),
+    ],
+)
+def test_an_array_that_is_copied_to_the_device_is_no_op(
+    file: str, function: str, runs: bool
+) -> None:
+    """`jnp.array(x)` passes through all of them but for the first and last."""
+    assert runs_op(file, function) is runs
 
 
 @pytest.mark.parametrize(
