@@ -182,8 +182,8 @@ def _by_samples(part: RunPart, account: RunAccount, within: str = "") -> Outside
     fills = f" Where an iterator begins, it fills {part.fills}." if part.fills else ""
     return Outside(
         share=part.fraction,
-        title=f"{percent(part.fraction)} of the run is {_FOR.get(part.kind, '')}"
-        f"{part_words(part)}",
+        title=f"{percent(part.fraction)} of the run is {part_words(part)}"
+        f"{_MOSTLY_DOES.get(part.kind, '') if _has_name(part) else ''}",
         how=f"{took} of the {whole} since the {account.since}{times}{within}, by "
         f"samples of the main thread.{fills}",
         seen=f"{part.seen:,} of {account.samples:,} samples",
@@ -198,8 +198,15 @@ def _by_samples(part: RunPart, account: RunAccount, within: str = "") -> Outside
 
 
 _CATEGORIES = {"input": "input", "compile": "compile", "loading": "input"}
-_FOR = {"loading": "reading files in ", "pictures": "encoding pictures in "}
-"""Of a part that is named for the program's function, what most of it is."""
+_MOSTLY_DOES = {
+    "loading": ", mostly reading files",
+    "pictures": ", mostly drawing or encoding pictures",
+}
+"""Of a part that is named for the program's function."""
+
+
+def _has_name(part: RunPart) -> bool:
+    return part.what.isidentifier()
 
 
 def _code(do: str, side_effect: str) -> Fix:
@@ -295,10 +302,10 @@ _PREDICT_AT_ONCE = Fix(
     before="for row in rows:\n    scores.append(model.predict(row[None], verbose=0))",
 )
 _PICTURES = _code(
-    "Write a picture each Nth time; or hand the array to a thread or process that "
-    "encodes it while the steps go on, with less compression (compress_level=1 for a "
-    "PNG of Pillow).",
-    "pictures come less often, or later; larger files",
+    "Hand the array to another process, which draws and encodes it while the steps go "
+    "on (for Pillow a thread does), with less compression (compress_level=1 for a "
+    "PNG). Or, where not each picture is needed, write each Nth.",
+    "pictures come later, or less often; larger files",
 )
 _BY_NAME = {
     FIRST_BATCH: _BEGIN_ONCE,
@@ -328,7 +335,7 @@ def _fix_of(part: RunPart) -> Fix | None:
 
 def _load_ahead(part: RunPart) -> Fix:
     """The program's names, where a function of its own loads."""
-    load = part.what if part.what.isidentifier() else "load"
+    load = part.what if _has_name(part) and part.what[:2] != "__" else "load"
     return Fix(
         "code",
         f"Does what {load} reads depend on the steps? If not, read the next piece on a "
@@ -391,13 +398,17 @@ def _made_anew(part: RunPart, source: ProgramSource) -> MadeAnew | None:
 
 
 def _make_once(anew: MadeAnew) -> Fix:
+    changes = (
+        " What changes must become an argument: a static one, unless it is an array."
+    )
     return Fix(
         "code",
-        f"{anew.words}, and what is made anew is compiled anew. Make it once.",
+        f"{anew.words}, and what is made anew is compiled anew. Make it once."
+        f"{changes if anew.reads else ''}",
         anew.once,
         {},
         "any JAX or TensorFlow 2",
-        "It keeps what it reads beside its arguments as that was when it was traced.",
+        "What else it reads, as attributes, it keeps as that was when it was traced.",
         cures="a compiled function that is made anew in each call",
         before=anew.before,
     )

@@ -118,6 +118,7 @@ _WORDS = {
 }
 _CALLED_BY_NAME = frozenset({Work.EPOCH, Work.READING, Work.LOADING, Work.PICTURES})
 """Of which a function of the program that does it says more."""
+_ON_FILES = Work.LOADING, Work.PICTURES
 _COMPILING = Work.COMPILE.value, _WORDS[Work.COMPILE]
 _KINDS = {Work.NEW_INPUT: "input", Work.READING: "other"}
 _SAYS_LITTLE = frozenset({"other", "input"})
@@ -315,6 +316,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         if not first.any():
             return [self.part(sampled, depth, named_by)]
         compiled = self._made(sampled.only(first), depth, *_COMPILING)
+        compiled = replace(compiled, turns=1)
         if named_by is not None:
             named_by = named_by.only(~self._compiles_first(named_by))
         return [compiled, self.part(sampled.only(~first), depth, named_by)]
@@ -594,11 +596,18 @@ class _RunTime(msgspec.Struct, frozen=True):
             work = Work.PREDICTION
         if work is not None and not (work in _CALLED_BY_NAME and callee is not None):
             return _KINDS.get(work, work.value), _WORDS[work]
+        if work in _ON_FILES:
+            return work.value, self._done_by(sampled, work)
         kind = "other" if work is None else _KINDS.get(work, work.value)
         if callee is not None:
             return kind, callee.function or "the program"
         place = next(iter(self.places(sampled, depth)), None)
         return kind, "the rest" if place is None else f"{place.file}:{place.line}"
+
+    def _done_by(self, sampled: Sampled, work: Work) -> str:
+        """The program's innermost function that asks a library for it most."""
+        functions = [place.function for place in self._brings_on(sampled, work)]
+        return next(filter(None, functions), _WORDS[work])
 
     def _frees(self, sampled: Sampled) -> bool:
         """Whether most of it is a library's function that frees an iterator."""
@@ -700,12 +709,17 @@ class _RunTime(msgspec.Struct, frozen=True):
         depth: int,
         kind: str,
     ) -> tuple[RunPlace, ...]:
-        """Of what compiles the lines that call it; of all else as places."""
-        if kind != Work.COMPILE.value:
-            return self.places(sampled, depth)
-        compiling = self.stacks.does(Work.COMPILE)[sampled.stack]
-        lines = brings_on(self.stacks, sampled.only(compiling), Work.COMPILE)
-        return lines[:_MOST_PLACES]
+        """Of what compiles, and of files, the lines that call it; of all else as
+        places.
+        """
+        for work in (Work.COMPILE, *_ON_FILES):
+            if kind == work.value:
+                return self._brings_on(sampled, work)[:_MOST_PLACES]
+        return self.places(sampled, depth)
+
+    def _brings_on(self, sampled: Sampled, work: Work) -> tuple[RunPlace, ...]:
+        does = self.stacks.does(work)[sampled.stack]
+        return brings_on(self.stacks, sampled.only(does), work)
 
     def places(
         self,
@@ -808,11 +822,17 @@ def _share_near(numbers: Int64Array, others: Int64Array, reach: int) -> float:
     return float(np.isin(near, others).any(axis=1).mean()) if len(near) else 0.0
 
 
-def turns_of(sampled: Sampled) -> int:
-    """How often something came, by runs of samples."""
+def turns_of(sampled: Sampled) -> int | None:
+    """How often something came, by runs of samples; None where the program is
+    elsewhere again and again for too short a time to tell, as between fast steps that
+    each save.
+    """
     ends = sampled.at_us + sampled.us
-    apart = sampled.at_us[1:] - ends[:-1] > _BETWEEN_TURNS_US
-    return int(apart.sum()) + 1
+    gaps = sampled.at_us[1:] - ends[:-1]
+    short = gaps[(gaps > 0) & (gaps <= _BETWEEN_TURNS_US)]
+    if len(short) >= _MANY_TURNS and short.sum() > _HARDLY * sampled.us.sum():
+        return None
+    return int((gaps > _BETWEEN_TURNS_US).sum()) + 1
 
 
 _AnyShare = TypeVar("_AnyShare", bound=RunShare)
@@ -836,7 +856,7 @@ def _sum(
     """
     turns: dict[str, Any] = {}
     if isinstance(part, RunPart) and isinstance(other, RunPart):
-        turns["turns"] = max(part.turns or 0, other.turns or 0)
+        turns["turns"] = max(part.turns or 0, other.turns or 0) or None
         turns["parts"] = tuple(_together((*part.parts, *other.parts)))
         turns["op_by_op"] = part.op_by_op + other.op_by_op
     return replace(

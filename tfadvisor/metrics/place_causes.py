@@ -215,7 +215,7 @@ def _share(question: Question, activity: _Activity) -> float:
     return share_of_spent(question.run, _spent(question)[activity.kind][activity.name])
 
 
-_READS = (Doing.LOADING, Doing.DECODING, Doing.PARSING)
+_READS = (Doing.LOADING, Doing.DECODING)
 
 
 def _of_python(question: Question, *doings: Doing) -> list[_Activity]:
@@ -251,8 +251,8 @@ def picturing_place(question: Question) -> str:
 @metric
 def file_reading_fraction(question: Question) -> float:
     """Share of step time of Python between dispatches, while no device works, in
-    activities that are spent on reading files for the most part: unpacking, decoding
-    and parsing too.
+    activities that are spent on reading files for the most part: unpacking and
+    decoding too.
     """
     return sum(_share(question, activity) for activity in _of_python(question, *_READS))
 

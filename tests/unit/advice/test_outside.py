@@ -153,23 +153,37 @@ def test_files_that_are_read_between_steps_are_read_ahead() -> None:
 
     (found,) = outside_of(account(loads), None)
 
-    assert found.title == "20% of the run is reading files in load_chunk (train.py:44)"
+    assert found.title == (
+        "20% of the run is load_chunk (train.py:44), mostly reading files"
+    )
     assert found.category == "input"
     assert found.fix is not None
     assert "executor.submit(load_chunk, following)" in found.fix.snippet
 
 
-def test_pictures_between_steps_come_less_often_or_from_a_process() -> None:
+@pytest.mark.parametrize("what", ["reading files", "__getitem__"])
+def test_what_no_program_calls_by_its_name_is_no_code(what: str) -> None:
+    place = RunPlace("train.py", 44, "main")
+
+    (found,) = outside_of(
+        account(RunPart(what, "loading", 0.2, 20.0, 30, (place,), 9)), None
+    )
+
+    assert found.fix is not None
+    assert "executor.submit(load, following)" in found.fix.snippet
+
+
+def test_pictures_between_steps_come_from_a_process_or_less_often() -> None:
     place = RunPlace("train.py", 44, "main")
     draws = RunPart("save_grid", "pictures", 0.2, 20.0, 30, (place,), 9)
 
     (found,) = outside_of(account(draws), None)
 
     assert found.title == (
-        "20% of the run is encoding pictures in save_grid (train.py:44)"
+        "20% of the run is save_grid (train.py:44), mostly drawing or encoding pictures"
     )
     assert found.fix is not None
-    assert found.fix.do.startswith("Write a picture each Nth time")
+    assert found.fix.do.startswith("Hand the array to another process")
     assert found.fix.side_effect
 
 

@@ -115,6 +115,33 @@ def test_a_long_read_in_some_of_the_steps_is_named_for_the_function_that_reads()
     assert shares(account) == {"steps": 1632 / 1952, "load": 320 / 1952}
 
 
+def test_what_each_of_many_fast_steps_does_did_not_come_once() -> None:
+    """Each turn of 50 ms saves for 20 ms of them, never 50 ms apart: how often samples
+    cannot tell, and a longer run has more of it.
+    """
+    saves = f"{MAIN}:43 {INSTALLED}numpy/lib/_npyio_impl.py:save:500"
+    account = account_of(sampled(40 * [(f"{MAIN}:42 {RUNS}", 3), (saves, 2)]), STEP_MS)
+
+    assert shares(account) == {"steps": 0.6, "saving": 0.4}
+    assert part(account, "saving").turns is None
+    assert account.lasting == account
+
+
+def test_files_are_named_for_the_function_that_reads_them() -> None:
+    """Every 10 turns, line 44 calls evaluate, which reads by load for 20 samples of 25:
+    only load can be called ahead.
+    """
+    evaluate = f"{MAIN}:44 eval.py:evaluate:7"
+    reads = f"{evaluate} data.py:load:3 {INSTALLED}numpy/lib/_npyio_impl.py:load:400"
+    account = account_of(
+        sampled(8 * (10 * TURN + [(reads, 20), (evaluate, 5)])), STEP_MS
+    )
+
+    found = part(account, "load")
+    assert found.kind == "loading"
+    assert [place.words for place in found.places] == ["load (data.py:3)"]
+
+
 def test_what_compiles_is_named_by_the_line_that_calls_it() -> None:
     """Every 10 turns of 5 samples, 25 in line 7 of score, which line 44 calls: nine of
     them trace line 3 of the program's own net, and so do two at line 8.

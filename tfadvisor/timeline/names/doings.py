@@ -175,7 +175,8 @@ _TABLE = (
     ),
     _Row(Doing.PARSING, event=r"(?:.*:)?(?:ParseExample|ParseSingle|DecodeCSV)\w*"),
     _Row(Doing.PARSING, event=r"\$_json \w+|\$_csv \w+|\$builtins eval"),
-    _Row(Doing.PARSING, r"decoder\.py|csv\.py|readers\.py", r"\w+"),
+    _Row(Doing.LOADING, r"readers\.py", r"\w+"),
+    _Row(Doing.PARSING, r"decoder\.py|csv\.py", r"\w+"),
     _Row(
         Doing.SAVING,
         r"\w*checkpoint\w*\.py|_?npyio\w*\.py|_?format_impl\.py",
