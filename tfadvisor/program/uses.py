@@ -175,10 +175,9 @@ class _Uses:
         body, *condition = called
         handed = (self._of_called(body, own)[:1] or [own])[0]
         both = _sum(own, handed)
-        self._want(body, both)
         for each in condition:
-            decides = self._of_called(each, [_all(own)])[:1]
-            both = _sum(both, *decides)
+            both = _sum(both, *self._of_called(each, [_all(own)])[:1])
+        self._want(body, both)
         return both
 
     def _of_called(self, called: Computation, own: Elements) -> list[Elements]:

@@ -115,6 +115,25 @@ def test_what_one_round_hands_to_the_next_is_used_there() -> None:
     assert (used["first"], used["other"]) == (FIRST | OTHER, OTHER)
 
 
+def test_what_decides_about_rounds_is_used_for_all_that_they_make() -> None:
+    """The loop goes on by its second element, as a solver does by an error that it
+    returns as well.
+    """
+    inside, _, body = loop(
+        made(24, 22, name="a"), made(25, 22, name="b"), root=(24, 25)
+    )
+    goes_on = hlo.computation(
+        3,
+        argument(31, f"({ARRAY}, {ARRAY})"),
+        hlo.op(32, "get-tuple-element", ARRAY, 31, extra=hlo.field(13, 1)),
+        hlo.op(33, "compare", "pred[]", 32, 32),
+    )
+
+    used = found(inside, goes_on, body)
+
+    assert used["b"] == FIRST | OTHER
+
+
 def test_an_exchange_of_several_arrays_keeps_them_apart() -> None:
     body = hlo.computation(
         1,
