@@ -100,6 +100,15 @@ def test_a_number_that_takes_an_arguments_memory_is_state() -> None:
     assert not only_for_numbers(forward_and_gradients(RETURNED, extra=in_place))
 
 
+@pytest.mark.parametrize("shape", ["s32[]", "f32[1]", "f32[1,1]"])
+def test_a_token_and_a_batch_of_one_are_no_number_for_a_log(shape: str) -> None:
+    """A decoder returns them beside its cache."""
+    token = hlo.op(8, "convert", shape, 7)
+    root = hlo.op(9, "tuple", f"({WEIGHT}, {shape})", 5, 8)
+
+    assert not only_for_numbers(forward_and_gradients(token, root))
+
+
 def test_as_many_numbers_as_arguments_of_their_type_are_state() -> None:
     """Of two numbers and one argument the second is new."""
     scale = given(10, NUMBER)
