@@ -34,6 +34,9 @@ _LIBRARY = ("__cublas", "__cudnn$conv")
 _PROMOTING = ELEMENTWISE | _PRODUCTS | {"atan2", "concatenate", "power"}
 _OWN, _WIDENED = 1, 2
 """How float32 is made: of no 16-bit numbers, or by converting them."""
+_CONVERTS = "convert_element_type"
+"""The end of JAX's path to a conversion of the program, and not of the compiler."""
+_Line = tuple[str, int]
 
 
 class Promotion(msgspec.Struct, frozen=True):
@@ -58,10 +61,13 @@ class _Meeting(NamedTuple):
 
 
 class _Made(NamedTuple):
-    """Of what an array of float32 is made, and the meetings that made it so."""
+    """Of what an array of float32 is made, and the meetings that made it so. on: lines
+    of the program that convert 16-bit numbers in it.
+    """
 
     bits: int = 0
     by: frozenset[_Meeting] = frozenset()
+    on: frozenset[_Line] = frozenset()
 
 
 _NOTHING = _Made()
@@ -155,7 +161,8 @@ class _Values:
             return _NOTHING
         sources = [each.shape for each in made.operands]
         if any(source.dtype in _NARROW for source in sources):
-            return _Made(_WIDENED if made.opcode == "convert" else _OWN)
+            is_widened = made.opcode == "convert"
+            return _Made(_WIDENED, on=_line(made)) if is_widened else _Made(_OWN)
         if sources and not any(source.is_floating for source in sources):
             return _Made(_OWN)  # of integers, as random numbers and masks
         return _joined(made, around, operands)
@@ -172,24 +179,39 @@ class _Values:
 def _joined(
     made: Instruction, around: Instruction | None, operands: list[_Made]
 ) -> _Made:
-    """The first meeting decides: what its result meets is float32 already."""
-    bits, by = _whole(operands)
-    if by or bits != _OWN | _WIDENED:
-        return _Made(bits, by)
+    """The first meeting decides: what its result meets is float32 already, and so is
+    what another line has converted.
+    """
+    whole = _whole(operands)
+    if whole.by or whole.bits != _OWN | _WIDENED:
+        return whole
     if made.opcode not in _PROMOTING and not _multiplies(made):
         return _Made(_OWN)
+    if whole.on and whole.on != _line(made, ""):
+        return _Made(_OWN)
     wide = next(at for at, each in enumerate(operands) if each.bits == _OWN)
-    return _Made(bits, frozenset({_Meeting(made, around, made.operands[wide])}))
+    by = frozenset({_Meeting(made, around, made.operands[wide])})
+    return _Made(whole.bits, by)
+
+
+def _line(made: Instruction, path: str = _CONVERTS) -> frozenset[_Line]:
+    """Of the program, of what has such a path; empty where the trace does not tell."""
+    place = location_of(made)
+    if place is None or not place.op_name.endswith(path):
+        return frozenset()
+    is_own = place.file and not place.is_installed
+    return frozenset({(place.file, place.line)} if is_own else ())
 
 
 def _whole(elements: Sequence[_Made]) -> _Made:
     if len(elements) == 1:
         return elements[0]
-    bits, by = 0, frozenset[_Meeting]()
+    bits, by, on = _NOTHING
     for each in elements:
         bits |= each.bits
         by |= each.by
-    return _Made(bits, by)
+        on |= each.on
+    return _Made(bits, by, on)
 
 
 def _widens(made: Instruction) -> bool:

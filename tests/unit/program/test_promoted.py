@@ -58,6 +58,35 @@ def test_a_product_may_be_where_both_meet() -> None:
     }
 
 
+def widened_on(line: int) -> bytes:
+    return hlo.op(4, "convert", WIDE, 1, metadata=at("convert_element_type", line))
+
+
+def test_type_promotion_converts_on_the_line_where_both_meet() -> None:
+    body = (X, TIME, WEIGHT, widened_on(31), EMBEDDED, SUM, dot(7, 6, 6, "first"))
+
+    assert found(*body) == {"first": (ADDED,)}
+
+
+def test_what_another_line_made_float32_is_that_line_s() -> None:
+    """As a norm that computes in float32: to cast the weight that it meets there would
+    change nothing.
+    """
+    body = (X, TIME, WEIGHT, widened_on(29), EMBEDDED, SUM, dot(7, 6, 6))
+
+    assert found(*body) == {}
+
+
+def test_its_result_is_float32_that_16_bits_may_meet() -> None:
+    """The norm's result, by 16-bit weights."""
+    implied = hlo.op(7, "convert", WIDE, 1, metadata=at("convert_element_type", 40))
+    body = (X, TIME, WEIGHT, widened_on(29), EMBEDDED, SUM, implied, dot(8, 6, 7, "w"))
+
+    assert found(*body) == {
+        "w": (Promotion("dot_general (model.py:40)", "add (model.py:31)"),)
+    }
+
+
 @pytest.mark.parametrize(
     "sum_",
     [
