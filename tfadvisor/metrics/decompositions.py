@@ -11,20 +11,22 @@ from tfadvisor.timeline.summary import HotOp
 
 _DECOMPOSES = pattern(
     r"/(?:svd|eigh?|schur|lu|geqrf|householder_product)(?=/|\Z)|"
-    r"jit\((?:_pinv|inv)\)/"
+    r"jit\(_pinv\)+/|jit\(inv\)+/(?:\w+\()*jit\(solve\)"
 )
 """Parts of JAX's paths. What solves with given factors is no decomposition."""
 _KINDS = (
-    ("pseudo-inverse", r"jit\(_pinv\)/"),
-    ("inverse", r"jit\(inv\)/"),
-    ("least squares", r"jit\(_lstsq\)/"),
-    ("norm", r"jit\((?:norm|cond|matrix_rank)\)/"),
+    ("pseudo-inverse", r"jit\(_pinv\)+/"),
+    ("inverse", r"jit\(inv\)+/"),
+    ("least squares", r"jit\(_lstsq\)+/"),
+    ("norm", r"jit\((?:norm|cond|matrix_rank)\)+/"),
     ("singular values", r"/svd(?=/|\Z)"),
     ("eigenvalues", r"/(?:eigh?|schur)(?=/|\Z)"),
     ("LU factors", r"/lu(?=/|\Z)"),
 )
 """By the path, what an op is for: of several the first."""
 _OTHER = "QR factors"
+_FEW = 0.1
+"""Of the time of all these ops, for a sentence about the others."""
 
 
 @once
@@ -62,9 +64,11 @@ def decomposition_does(question: Question) -> str:
 
 @fact
 def inverse_use(question: Question) -> str:
-    """`products` where the HLO shows that the program uses an inverse, which these ops
-    make, in nothing but products with it; else `unknown`.
+    """`products` where the HLO shows that the program uses the inverses, which nearly
+    all of these ops make, in nothing but products with them; else `unknown`.
     """
-    known = _largest(question).known
-    is_shown = known is not None and known.only_multiplied
-    return "products" if is_shown else "unknown"
+    _largest(question)
+    found = decompositions(question)
+    others = [op for op in found if op.known is None or not op.known.only_multiplied]
+    rest = sum(op.total_ps for op in others) / sum(op.total_ps for op in found)
+    return "products" if rest < _FEW else "unknown"

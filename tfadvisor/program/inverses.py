@@ -21,8 +21,10 @@ from tfadvisor.program.matrix_products import is_product
 from tfadvisor.program.module import Instruction, Module
 from tfadvisor.program.operations import location_of
 
-_MAKES = pattern(r"\A.*?jit\((?:_pinv|inv)\)")
-"""The path to a call of jnp.linalg's."""
+_MAKES = pattern(r"\A.*?jit\((?:_pinv\)|inv\)(?=\)*/(?:\w+\()*jit\(solve\)))")
+"""The path to a call of jnp.linalg's, and not to a program's own `inv`: that solves for
+the identity.
+"""
 _MOVING = PASSING | {"transpose", "convert"}
 _MOST_FOLLOWED = 256
 """Steps from an inverse to what uses it."""

@@ -38,7 +38,9 @@ def found(*uses: bytes, before: tuple[bytes, ...] = ()) -> frozenset[str]:
 
 def test_the_call_that_inverts_is_a_part_of_paths() -> None:
     assert inverse_in("jit(f)/jit(inv)/jit(solve)/lu") == "jit(f)/jit(inv)"
+    assert inverse_in("jit(f)/vmap(jit(inv))/jit(solve)/lu") == "jit(f)/vmap(jit(inv)"
     assert inverse_in("jit(f)/jit(invert)/lu") == ""
+    assert inverse_in("jit(f)/jit(inv)/dot_general") == ""  # a function of the program
 
 
 def test_an_inverse_that_a_product_alone_uses_past_what_moves_it() -> None:
