@@ -20,6 +20,8 @@ from tfadvisor.program.shape import MOST_COUNTED, Shape
 from tfadvisor.program.wire import message_of, number_of, numbers_of
 
 _NUMBERS = 16
+_GROUPS = 50, 58
+"""The fields with the number of groups of features, and of batches."""
 _MOST_STEPS = 1 << 16
 
 # target of a cuDNN or MIOpen call -> where input, kernel and output are: operand 0,
@@ -110,8 +112,9 @@ class KernelGradient(msgspec.Struct, frozen=True):
     """Its size."""
     stride: tuple[int, ...]
     is_of_patches: bool
-    """Whether the image falls into patches of the kernel's size, of which none overlap:
-    then the convolution is one product of these patches with the kernel.
+    """Whether the image falls into patches of the kernel's size, of which none overlap,
+    and all features are one group: then the convolution is one product of these patches
+    with the kernel.
     """
 
     @property
@@ -142,7 +145,8 @@ def kernel_gradient(instruction: Instruction) -> KernelGradient | None:
     is_covered = tuple(map(mul, output, steps)) == image and not any(
         map(_is_cut, window)
     )
-    return KernelGradient(kernel, steps, is_covered and kernel == steps)
+    is_whole = all(number_of(instruction.fields, field) <= 1 for field in _GROUPS)
+    return KernelGradient(kernel, steps, is_covered and is_whole and kernel == steps)
 
 
 def _sides(instruction: Instruction) -> list[tuple[int, ...]] | None:

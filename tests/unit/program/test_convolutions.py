@@ -260,6 +260,21 @@ def test_a_window_larger_than_its_result_makes_the_gradient_of_a_kernel(
     assert (found.size, found.is_of_patches) == (size, of_patches)
 
 
+@pytest.mark.parametrize("field", [50, 58])
+def test_groups_are_no_one_product(field: int) -> None:
+    """As of a depthwise layer: Dense would mix its channels."""
+    steps = (128, 1, 0, 0, 2, 1)
+    sides = ("f32[8,256,256,32]", "f32[128,128,32,16]", "f32[8,2,2,16]")
+    groups = hlo.field(field, 16)
+
+    found = kernel_gradient(
+        convolution(*sides, steps, steps, path=BACKWARD, extra=groups)
+    )
+
+    assert found is not None
+    assert (found.size, found.is_of_patches) == ("2 × 2", False)
+
+
 def test_a_call_that_computes_a_kernels_gradient_says_so() -> None:
     """32 × 32 patches of 2 × 2."""
     steps = (2, 2, 0, 0, 1, 1)
