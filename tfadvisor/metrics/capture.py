@@ -297,7 +297,7 @@ def tracer_fraction(question: Question) -> float:
     the loop's rounds while nothing was recorded, where `tfadvisor run` measured them.
     Else estimated from what was recorded: for a Python frame five times the shortest
     gaps between two, 1 µs for any other event, and three quarters of the updates of
-    CUDA graphs, but no more than the time in which no accelerator works.
+    CUDA graphs. On accelerators no more than the time in which none works.
     """
     hosts = counted_hosts(question.run)
     spent = sum(_recording_ps(host.capture) for host in hosts)
@@ -306,11 +306,9 @@ def tracer_fraction(question: Question) -> float:
     if all(device.kind is DeviceKind.CPU for device in devices):
         return estimated  # recording is part of what the cores do
     measured = _longer_than_rounds(question)
-    if measured is not None:
-        return measured
     shares = class_shares(question.run)
     working = sum(shares[kind] for kind in _ON_DEVICES)
-    return min(estimated, max(1 - working, 0.0))
+    return min(estimated if measured is None else measured, max(1 - working, 0.0))
 
 
 def _longer_than_rounds(question: Question) -> float | None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
+from tfadvisor.causes import RunAccount
+from tfadvisor.causes.account import BeforeSteps
+from tfadvisor.metrics import Settings
 from tfadvisor.timeline.host_timeline import RecordedEvents
 
 
@@ -71,3 +74,25 @@ def test_three_quarters_of_an_update_are_the_recording() -> None:
     builder.call("command_buffer::update", 10, 50)
 
     assert builder.measure().value("tracer_fraction") == pytest.approx(32 / 200)
+
+
+@pytest.mark.parametrize(
+    ("works_from", "share"),
+    [(100, 0.4), (180, 0.4), (40, 0.2)],
+)
+def test_measured_rounds_were_longer_by_no_more_than_that_time(
+    works_from: int, share: float
+) -> None:
+    """Unrecorded rounds take 120 of 200 µs; shorter work of the GPU is not recording,
+    but another batch.
+    """
+    builder = trace()
+    for at in (0, 200):
+        builder.step(at, at + 200).busy("GPU:0", (at + works_from, at + 200))
+    account = RunAccount(
+        1.0, "first step", 1.0, (), 100, 0.0, BeforeSteps(0.0, ()), step_ms=0.12
+    )
+
+    found = builder.measure(Settings(account=account)).value("tracer_fraction")
+
+    assert found == pytest.approx(share)
