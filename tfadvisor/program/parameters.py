@@ -23,6 +23,7 @@ from functools import lru_cache
 import msgspec
 
 from tfadvisor.patterns import pattern
+from tfadvisor.program.flow import Users
 from tfadvisor.program.module import Instruction, Module
 from tfadvisor.program.shape import Shape
 from tfadvisor.program.wire import Entry, message_of, messages_of, number_of, numbers_of
@@ -194,9 +195,10 @@ def _donated(module: Module) -> set[tuple[int, tuple[int, ...]]]:
 
 
 def new_numbers(module: Module) -> tuple[int, ...]:
-    """Which elements of a program's result are single numbers and not the next call's
+    """Which elements of a program's result are single floats and not the next call's
     argument: none that takes the memory of one, and of a type only those behind as many
-    as there are other arguments of it. Raises TraceError for damaged bytes.
+    as there are other arguments of it. An array of one element may be a batch of one,
+    an integer a token. Raises TraceError for damaged bytes.
     """
     donated = _donated(module)
     given = Counter(
@@ -209,7 +211,7 @@ def new_numbers(module: Module) -> tuple[int, ...]:
     in_place = {at for place in places for at in place[:1]}
     found = []
     for at, shape in enumerate(module.entry.root.shape.parts):
-        if shape.elements != 1 or at in in_place:
+        if shape.dims or not shape.is_floating or at in in_place:
             continue
         if not given[_alike(shape)]:
             found.append(at)
@@ -230,8 +232,9 @@ def copied_argument(instruction: Instruction) -> Argument | None:
     """The argument of which an instruction makes a copy that becomes, changed, a result
     of the same shape.
 
-    None for other instructions and for donated arguments. Raises TraceError for damaged
-    bytes.
+    None for other instructions, for donated arguments and for copies that no donation
+    spares: in another order, or beside the argument, as a loop may need both. Raises
+    TraceError for damaged bytes.
     """
     if instruction.opcode not in ("copy", "copy-start") or not instruction.operand_ids:
         return None
@@ -241,8 +244,20 @@ def copied_argument(instruction: Instruction) -> Argument | None:
         or instruction.operands[0].opcode != "parameter"
     ):
         return None
-    found = whole_arguments(program).get(instruction.operands[0].parameter_number)
-    return found if found is not None and found.returned and not found.donated else None
+    argument = instruction.operands[0]
+    found = whole_arguments(program).get(argument.parameter_number)
+    if found is None or found.donated or not found.returned:
+        return None
+    made = next(instruction.shape.leaves(), argument.shape)
+    is_alike = made.minor_to_major == argument.shape.minor_to_major
+    users = _users(program)
+    needs_both = any(user in users.of(argument) for user in users.of(instruction))
+    return found if is_alike and not needs_both else None
+
+
+@lru_cache(maxsize=16)  # asked for each copy
+def _users(module: Module) -> Users:
+    return Users(module.entry)
 
 
 class CopiedArguments(msgspec.Struct, frozen=True):

@@ -52,6 +52,51 @@ def test_the_function_and_the_arguments_to_donate_are_named() -> None:
     assert donated.fact("donated_names") is None
 
 
+def test_what_orders_the_elements_anew_is_copied_though_donated() -> None:
+    """As weights that a convolution takes in another layout: a function that returns
+    gradients of their shapes changes none of them.
+    """
+    kernel, ordered = "f32[1000,8]{1,0}", "f32[1000,8]{0,1}"
+    body = hlo.computation(
+        1,
+        hlo.op(1, "parameter", kernel, metadata=hlo.metadata("params.kernel")),
+        hlo.op(2, "copy", ordered, 1, name="whole"),
+        hlo.op(3, "negate", kernel, 2, name="small"),
+        hlo.op(4, "tuple", f"({kernel})", 3),
+    )
+
+    found = gpu_steps(*COPIES, program=hlo.module(body)).measure()
+
+    assert found.value("argument_copy_fraction") == 0
+    assert found.fact("copied_arguments") is None
+
+
+def test_an_argument_that_a_loop_reads_beside_its_copy_is_copied_though_donated() -> (
+    None
+):
+    """As a solver that begins with the right side, and needs it in each round."""
+    pair = "(f32[1000,8], f32[1000,8])"
+    condition = hlo.computation(
+        2, hlo.op(21, "parameter", pair), hlo.op(22, "constant", "pred[]")
+    )
+    turn = hlo.computation(3, hlo.op(31, "parameter", pair))
+    body = hlo.computation(
+        1,
+        hlo.op(1, "parameter", "f32[1000,8]", metadata=hlo.metadata("b")),
+        hlo.op(2, "copy", "f32[1000,8]", 1, name="whole"),
+        hlo.op(3, "tuple", pair, 2, 1),
+        hlo.op(4, "while", pair, 3, calls=[3, 2]),
+        hlo.op(5, "get-tuple-element", "f32[1000,8]", 4, name="small"),
+        hlo.op(6, "tuple", "(f32[1000,8])", 5),
+    )
+
+    program = hlo.module(condition, turn, body, entry=1)
+
+    assert (
+        gpu_steps(*COPIES, program=program).measure().fact("copied_arguments") is None
+    )
+
+
 WITHIN = (("memcpy128", 50.0, "whole"), ("dynamic_update_slice", 10.0, "update"))
 """What the driver's kernels copy is no compute."""
 
