@@ -174,12 +174,47 @@ def asked_of(loop: Loop, steps: list[ast.Call]) -> ast.expr | None:
     tests += [
         statement.test
         for statement in loop.body
-        if isinstance(statement, ast.If) and isinstance(statement.body[-1], ast.Break)
+        if isinstance(statement, ast.If) and _breaks(statement)
     ]
     for part in (part for test in tests for part in _parts(test)):
         if isinstance(part, ast.Compare) and _is_read(part, made):
             return part
     return None
+
+
+def _breaks(statement: ast.If) -> bool:
+    return isinstance(statement.body[-1], ast.Break)
+
+
+def runs_alone(loop: Loop, steps: list[ast.Call]) -> bool:
+    """Whether a loop does nothing but its rounds, so that it may be compiled whole: a
+    round is given nothing new, and up to the end nothing else is called or written.
+    """
+    given = _names_in_arguments(steps) & stored_in(loop)
+    if not given <= _roots(_made_by(loop, steps)):
+        return False
+    kept: list[ast.AST] = [loop.test] if isinstance(loop, ast.While) else []
+    for statement in loop.body:
+        if isinstance(statement, ast.If) and _breaks(statement):
+            kept += [statement.test, *statement.orelse]
+        else:
+            kept.append(statement)
+    calls = [call for part in kept for call in calls_in(part) if call not in steps]
+    return all(last_name(call) in _REDUCING for call in calls) and all(
+        map(_only_names, kept)
+    )
+
+
+def _only_names(part: ast.AST) -> bool:
+    """Whether it computes, and stores in plain variables at most."""
+    if isinstance(part, ast.Assign):
+        targets = part.targets
+    elif isinstance(part, ast.AugAssign | ast.AnnAssign):
+        targets = [part.target]
+    else:
+        return isinstance(part, ast.expr)
+    nodes = [node for target in targets for node in ast.walk(target)]
+    return not any(isinstance(node, ast.Subscript | ast.Attribute) for node in nodes)
 
 
 def _parts(test: ast.expr) -> list[ast.expr]:

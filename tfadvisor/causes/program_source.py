@@ -18,6 +18,7 @@ from tfadvisor.causes.called import calls_in, last_name
 from tfadvisor.causes.compilable import HostWork, host_work
 from tfadvisor.causes.compiled_names import HostCalls, compiled_names
 from tfadvisor.causes.loop_data import (
+    Loop,
     asked_of,
     calls_of,
     feeds_itself,
@@ -25,6 +26,7 @@ from tfadvisor.causes.loop_data import (
     made_on,
     may_feed,
     on_same,
+    runs_alone,
     tie_in,
 )
 from tfadvisor.causes.made_anew import MadeAnew, called_again, made_anew
@@ -161,15 +163,24 @@ class ProgramSource:
         """(text, file, line) of what the innermost loop around a step asks of its
         results in each round; text is "" where it asks nothing.
         """
+        for file, loop, stepping in self._around(step):
+            asked = asked_of(loop, stepping)
+            if asked is not None:
+                return ast.unparse(asked), file, asked.lineno
+        return "", "", 0
+
+    def runs_alone(self, step: str) -> bool:
+        """Whether the innermost loop around a step does nothing but its rounds."""
+        return any(runs_alone(loop, calls) for _, loop, calls in self._around(step))
+
+    def _around(self, step: str) -> list[tuple[str, Loop, list[ast.Call]]]:
+        """(file, innermost loop, its calls of the step), one at most."""
         for parsed in self.files.first(_MOST_SEARCHED):
             for loop in loops(parsed.tree):
                 stepping = calls_of(loop, {step})
                 if stepping:
-                    asked = asked_of(loop, stepping)
-                    if asked is None:
-                        return "", "", 0
-                    return ast.unparse(asked), parsed.file, asked.lineno
-        return "", "", 0
+                    return [(parsed.file, loop, stepping)]
+        return []
 
     def runs_on_host(
         self,

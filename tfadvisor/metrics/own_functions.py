@@ -43,13 +43,28 @@ def loop_question(question: Question) -> str:
     whether to go on, with its line: `err > tol (solve.py:64)`. Each round waits for the
     device then.
     """
-    step = step_function(question.run)
-    if step is None:
-        raise MetricAbsent("no compiled function holds most of what the devices do")
+    step = _step(question)
     text, file, line = _source(question).asked_of(step)
     if not text:
         raise MetricAbsent(f"no loop around {step} asks for its results")
     return place_in_words(file, line, text)
+
+
+@fact
+def loop_beside_rounds(question: Question) -> str:
+    """Whether that loop does more than its rounds up to its end, as take batches, call,
+    keep or show something: yes or no, by the program's source. One that does not may be
+    compiled whole.
+    """
+    loop_question(question)
+    return "no" if _source(question).runs_alone(_step(question)) else "yes"
+
+
+def _step(question: Question) -> str:
+    step = step_function(question.run)
+    if step is None:
+        raise MetricAbsent("no compiled function holds most of what the devices do")
+    return step
 
 
 @metric(needs=(an_accelerator,))

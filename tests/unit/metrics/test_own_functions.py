@@ -269,6 +269,58 @@ def test_a_loop_that_asks_the_device_loses_all_time_without_its_work(
     assert metrics.value("loop_question_fraction") == pytest.approx(0.6)
 
 
+@pytest.mark.parametrize(
+    ("program", "beside"),
+    [
+        (
+            "while i < 9 and err > tol:\n    state, err = step(state)\n    i += 1\n",
+            "no",
+        ),
+        (
+            "for i in range(9):\n    state, err = step(state, tol)\n"
+            "    e = float(err)\n    if e < tol:\n        print(i)\n        break\n",
+            "no",
+        ),
+        (
+            "for batch in data:\n    state, err = step(state, batch)\n"
+            "    if err < tol:\n        break\n",
+            "yes",
+        ),
+        (
+            "for i in range(9):\n    x = data[i]\n    state, err = step(state, x)\n"
+            "    if err < tol:\n        break\n",
+            "yes",
+        ),
+        (
+            "while err > tol:\n    state, err = step(state)\n    errors.append(err)\n",
+            "yes",
+        ),
+        (
+            "while err > tol:\n    state, err = step(state)\n    errors[i] = err\n",
+            "yes",
+        ),
+        (
+            "while err > tol:\n    state, err = step(state)\n"
+            "    if i % 10 == 0:\n        save(state)\n",
+            "yes",
+        ),
+    ],
+    ids=[
+        "rounds alone",
+        "which says something at its end",
+        "batches",
+        "slices of data",
+        "a list",
+        "an array",
+        "a file",
+    ],
+)
+def test_a_loop_that_does_more_than_its_rounds(
+    tmp_path: Path, program: str, beside: str
+) -> None:
+    assert solving(tmp_path, program).fact("loop_beside_rounds") == beside
+
+
 def test_a_loop_that_asks_for_nothing_has_no_question(tmp_path: Path) -> None:
     metrics = solving(tmp_path, "for i in range(9):\n    s = step(s)\n")
 

@@ -60,6 +60,7 @@ WORLD: Mapping[str, tuple[Value, ...]] = {
     "host_tie": ("argument", "result", "step", None),
     "host_frame_runs_step": YES_OR_NO,
     "d2d_donates": YES_OR_NO,
+    "loop_beside_rounds": YES_OR_NO,
     "pipeline_built": ("dataset", "iterator", None),
     "both_branches_by": ("vmap", "caller", None),
     "recompiled_owner": ("program", "Keras", None),
