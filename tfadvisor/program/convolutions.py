@@ -142,11 +142,15 @@ def kernel_gradient(instruction: Instruction) -> KernelGradient | None:
     else:
         kernel, output = output, kernel
         steps = tuple(each.window_dilation for each in window)
-    is_covered = tuple(map(mul, output, steps)) == image and not any(
-        map(_is_cut, window)
-    )
-    is_whole = all(number_of(instruction.fields, field) <= 1 for field in _GROUPS)
-    return KernelGradient(kernel, steps, is_covered and is_whole and kernel == steps)
+    is_covered = kernel == steps and tuple(map(mul, output, steps)) == image
+    return KernelGradient(kernel, steps, is_covered and _is_plain(instruction))
+
+
+def _is_plain(instruction: Instruction) -> bool:
+    """Whether it cuts nothing off, and all of its features are one group."""
+    if any(map(_is_cut, window_of(instruction))):
+        return False
+    return all(number_of(instruction.fields, field) <= 1 for field in _GROUPS)
 
 
 def _sides(instruction: Instruction) -> list[tuple[int, ...]] | None:
