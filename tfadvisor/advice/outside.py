@@ -54,7 +54,7 @@ class Outside(msgspec.Struct, frozen=True):
     """shown by samples, or measured by a clock."""
     fix: Fix | None
     in_steps: bool = False
-    """Whether it is a part of steps all the same."""
+    """Whether it is a part of steps all the same, as what each of many fast ones does."""
 
     def finding(self, severity: Severity) -> Finding:
         """It is in no step, so that it saves nothing of one."""
@@ -193,7 +193,7 @@ def _by_samples(part: RunPart, account: RunAccount, within: str = "") -> Outside
         ),
         proof="shown",
         fix=_fix_of(part),
-        in_steps=bool(within),
+        in_steps=bool(within) or part.turns is None,
     )
 
 

@@ -741,7 +741,8 @@ class _RunTime(msgspec.Struct, frozen=True):
             return ()
         us = np.bincount(found[known], weights=sampled.us[known])
         order = descending(us)[:_MOST_PLACES]
-        frames = [self.stacks.frames[int(best)] for best in order if us[best] > 0]
+        least = _HARDLY * us.sum()  # a sample may see the line before the call
+        frames = [self.stacks.frames[int(best)] for best in order if us[best] > least]
         return tuple(map(place_of_frame, frames))
 
     def _further(

@@ -161,6 +161,19 @@ def test_files_that_are_read_between_steps_are_read_ahead() -> None:
     assert "executor.submit(load_chunk, following)" in found.fix.snippet
 
 
+@pytest.mark.parametrize(("turns", "is_apart"), [(9, True), (None, False)])
+def test_what_each_fast_step_does_is_in_steps(
+    turns: int | None, is_apart: bool
+) -> None:
+    place = RunPlace("train.py", 44, "main")
+    saves = RunPart("saving", "saving", 0.2, 20.0, 30, (place,), turns)
+
+    (found,) = outside_of(account(saves), None)
+
+    summary = found.finding(Severity.HIGH).summary
+    assert ("It is in no ordinary step" in summary) is is_apart
+
+
 @pytest.mark.parametrize("what", ["reading files", "__getitem__"])
 def test_what_no_program_calls_by_its_name_is_no_code(what: str) -> None:
     place = RunPlace("train.py", 44, "main")
