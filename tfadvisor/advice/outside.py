@@ -54,7 +54,8 @@ class Outside(msgspec.Struct, frozen=True):
     """shown by samples, or measured by a clock."""
     fix: Fix | None
     in_steps: bool = False
-    """Whether it is a part of steps all the same, as what each of many fast ones does."""
+    """Whether it is a part of steps all the same, as what each of many fast steps
+    does."""
 
     def finding(self, severity: Severity) -> Finding:
         """It is in no step, so that it saves nothing of one."""

@@ -35,6 +35,7 @@ from tfadvisor.timeline.intervals import (
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import (
+    calls_no_python,
     is_users_frame,
     takes_result,
     waits_for_others,
@@ -60,6 +61,8 @@ _LARGE_COPY_PS = 100_000_000
 """In so long, 100 µs, a thread copies about a megabyte: who reads a value meanwhile
 waits for copying.
 """
+_LONG_CALL_PS = 1_000_000_000
+"""1 ms: calls of loaders that go through items one by one take microseconds."""
 
 _INPUT = 1
 _COMPILE = 2
@@ -164,13 +167,17 @@ def _python_of_loaders(
 ) -> Intervals:
     """When threads run Python of the program from which the driving one takes what they
     have made, in the calls that load; none where it takes nothing. What waits or sleeps
-    lets others run.
+    lets others run, and so does what takes long without Python, as NumPy on a batch.
     """
     taken = threads.named(takes_result)
     taken = taken[driver.holds(taken)]
     if not threads.when(loading).contains(threads.start[taken]).any():
         return EMPTY
     frames, waits = threads.named(is_users_frame), threads.named(waits_or_sleeps)
+    calls = threads.named(calls_no_python)
+    calls = calls[threads.lengths(calls) >= _LONG_CALL_PS]
+    holds_none = threads.start[np.minimum(calls + 1, len(threads.start) - 1)]
+    waits = np.union1d(waits, calls[holds_none >= threads.end[calls]])
     return union_of(
         *(
             difference(

@@ -191,6 +191,12 @@ def waits_for_others(name: str) -> bool:
     return place[0] in _WAITING_FILES and place[2] in _WAITING
 
 
+def calls_no_python(name: str) -> bool:
+    """Whether a frame is of a function that is written in another language."""
+    head = name.partition(" ")[0]
+    return name.startswith(_FRAME) and ":" not in head
+
+
 def waits_or_sleeps(name: str) -> bool:
     """Whether Python lets other threads run while a frame lasts."""
     return waits_for_others(name) or name == _SLEEP

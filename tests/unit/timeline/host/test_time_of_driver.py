@@ -776,10 +776,10 @@ def test_a_server_waits_for_requests_where_a_loop_waits_for_its_batch(
     assert found == {"launch": 10, "compute": 20, **expected}
 
 
-def with_loader(takes: str, makes: str, marked: bool) -> TraceBuilder:
+def with_loader(takes: str, makes: str, marked: bool, begins: int = 0) -> TraceBuilder:
     """Five steps of 100 µs: the loop asks for a batch for 10 µs, dispatches for 10, and
     is in no event for 80; the device works from 20 to 60. Another thread is in a call
-    all the time.
+    all the time. begins: that one, µs.
     """
     builder = trace().thread("python")
     for at in range(0, 500, 100):
@@ -790,8 +790,8 @@ def with_loader(takes: str, makes: str, marked: bool) -> TraceBuilder:
         builder.call("PjitFunction(step)", at + 10, at + 20)
         builder.kernel("GPU:0", "dot", at + 20, at + 60, launched=(at + 15, at + 16))
     builder.call("PjitFunction(step)", 500, 510)
-    builder.thread("worker").call("$data.py:30 augment", 0, 510)
-    return builder.call(makes, 0, 500)
+    builder.thread("worker").call("$data.py:30 augment", begins, 510)
+    return builder.call(makes, begins, 500)
 
 
 @pytest.mark.parametrize("marked", [True, False])
@@ -815,3 +815,22 @@ def test_where_the_loaders_python_runs_the_silent_loop_waits_for_it(
     found = timeline.costs[HostCost.BEHIND_LOADER]
 
     assert found.length() / PS == (200 if locked_out else 0)
+
+
+@pytest.mark.parametrize(
+    ("begins", "calls", "locked_out"),
+    [(-500, "", 0), (-499, "", 200), (-500, "$data.py:40 item", 200)],
+    ids=["NumPy on a batch", "a shorter call", "a map over items"],
+)
+def test_what_takes_long_without_python_lets_the_loop_run(
+    begins: int, calls: str, locked_out: int
+) -> None:
+    """1 ms, up to the end of the steps, in which it calls Python or none."""
+    takes = "$_base.py:428 result"
+    builder = with_loader(takes, "$<unknown> sort", marked=True, begins=begins)
+    if calls:
+        builder.call(calls, 1, 499)
+
+    found = builder.timeline().costs[HostCost.BEHIND_LOADER]
+
+    assert found.length() / PS == locked_out
