@@ -100,7 +100,18 @@ def _uses(inverse: _Value, path: str) -> list[_Use]:
                     found.append(following)
                 else:
                     waiting.append(following)
-    return found
+    return [_Use.OTHER] if _meets_itself(waiting, path) else found
+
+
+def _meets_itself(inverse: list[_Value], path: str) -> bool:
+    """Whether a product takes it on both sides, as one that makes another inverse."""
+    forms = {value.made.id for value in inverse}
+    return any(
+        is_product(user) and forms.issuperset(user.operand_ids[:2])
+        for value in inverse
+        for user in value.users.of(value.made)
+        if not _is_part(user, value.around, path)
+    )
 
 
 def _following(value: _Value, path: str) -> Iterator[_Value | _Use]:

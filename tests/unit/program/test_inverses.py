@@ -91,6 +91,11 @@ def test_a_fusion_that_ends_the_call_hands_the_inverse_on() -> None:
             hlo.op(6, "add", MANY, 4, 5),
         ),
         (
+            hlo.op(5, "transpose", MANY, 4),
+            hlo.op(6, "dot", MANY, 5, 4, extra=BATCHED),
+        ),
+        (hlo.op(5, "dot", MANY, 4, 4, extra=BATCHED),),
+        (
             hlo.op(5, "dot", MANY, 4, 1, extra=BATCHED),
             hlo.op(6, "tuple", f"({MANY}, {MANY})", 4, 5),
         ),
@@ -101,6 +106,8 @@ def test_a_fusion_that_ends_the_call_hands_the_inverse_on() -> None:
         "a sum",
         "by element",
         "a product and a sum",
+        "a product with itself, as a precision is of a factor",
+        "its square",
         "a product, and returned",
     ],
 )
