@@ -126,8 +126,9 @@ class KernelGradient(msgspec.Struct, frozen=True):
 def kernel_gradient(instruction: Instruction) -> KernelGradient | None:
     """Of a cuDNN call that computes one, or of a convolution of a gradient whose window
     is larger than its result: it slides over the image in steps of the kernel, and
-    takes every other element, as the stride was. None for anything else. Raises
-    TraceError for damaged bytes.
+    takes every other element, as the stride was. None for anything else, and of one
+    element, which the gradient of an image may have too. Raises TraceError for damaged
+    bytes.
     """
     is_call = instruction.custom_call_target == _BACKWARD_FILTER
     window = window_of(instruction)
@@ -137,7 +138,7 @@ def kernel_gradient(instruction: Instruction) -> KernelGradient | None:
     image, kernel, output = sides
     if is_call:
         steps = tuple(each.stride for each in window)
-    elif any(map(_is_forward, window, output)):
+    elif prod(output) == 1 or any(map(_is_forward, window, output)):
         return None
     else:
         kernel, output = output, kernel

@@ -292,11 +292,17 @@ def test_a_call_that_computes_a_kernels_gradient_says_so() -> None:
     [
         gradient(256, 128, 2, 2, path="jit(step)/conv_general_dilated"),
         gradient(34, 3, 32, 1),
+        gradient(4, 4, 1, 1),
         convolution(
             "f32[8,4]", "f32[4,16]", "f32[8,16]", labels="bf_io->bf", path=BACKWARD
         ),
     ],
-    ids=["of no gradient", "the gradient of an image", "without a window"],
+    ids=[
+        "of no gradient",
+        "the gradient of an image",
+        "of an image of one element, as of a transposed 4 × 4 convolution",
+        "without a window",
+    ],
 )
 def test_convolutions_that_make_no_kernels_gradient(made: Instruction) -> None:
     assert kernel_gradient(made) is None
