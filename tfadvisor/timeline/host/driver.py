@@ -176,8 +176,10 @@ def _python_of_loaders(
     frames, waits = threads.named(is_users_frame), threads.named(waits_or_sleeps)
     calls = threads.named(calls_no_python)
     calls = calls[threads.lengths(calls) >= _LONG_CALL_PS]
-    holds_none = threads.start[np.minimum(calls + 1, len(threads.start) - 1)]
-    waits = np.union1d(waits, calls[holds_none >= threads.end[calls]])
+    following = np.append(threads.start[1:], 0)[calls]
+    is_last = np.isin(calls + 1, [thread.hi for thread in threads.threads])
+    calls_none = is_last | (following >= threads.end[calls])
+    waits = np.union1d(waits, calls[calls_none])
     return union_of(
         *(
             difference(
