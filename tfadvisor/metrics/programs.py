@@ -267,8 +267,13 @@ def d2d_function(question: Question) -> str:
 
 @fact
 def d2d_donates(question: Question) -> str:
-    """Whether that program donates any argument: yes or no, from the trace's HLO."""
-    return "yes" if _copier(question).donates else "no"
+    """Whether that program donates any argument, from the trace's HLO: yes or no; `in
+    vain` where it does not, and copies none that a donation would spare.
+    """
+    copier = _copier(question)
+    if copier.donates:
+        return "yes"
+    return "no" if copier.names else "in vain"
 
 
 @fact

@@ -59,7 +59,7 @@ WORLD: Mapping[str, tuple[Value, ...]] = {
     "evaluated_result": ("goes into no step", "may go into the step", None),
     "host_tie": ("argument", "result", "step", None),
     "host_frame_runs_step": YES_OR_NO,
-    "d2d_donates": YES_OR_NO,
+    "d2d_donates": ("yes", "no", "in vain", None),
     "loop_beside_rounds": YES_OR_NO,
     "pipeline_built": ("dataset", "iterator", None),
     "both_branches_by": ("vmap", "caller", None),
