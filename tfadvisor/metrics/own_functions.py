@@ -41,8 +41,10 @@ def _source(question: Question) -> ProgramSource:
 def loop_question(question: Question) -> str:
     """What the program's own loop asks of its step's results in each round, to know
     whether to go on, with its line: `err > tol (solve.py:64)`. Each round waits for the
-    device then.
+    device then. Of JAX alone.
     """
+    if framework(question) != "jax":
+        raise MetricAbsent("the program is not written in JAX")
     step = _step(question)
     text, file, line = _source(question).asked_of(step)
     if not text:

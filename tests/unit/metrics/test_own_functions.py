@@ -251,12 +251,12 @@ def test_keras_functions_are_known_by_their_names(function: str, owner: str) -> 
     assert compiled_again(function).measure().fact("recompiled_owner") == owner
 
 
-def solving(folder: Path, program: str) -> Metrics:
+def solving(folder: Path, program: str, called: str = "PjitFunction(step)") -> Metrics:
     """Steps of 100 µs of which the device works for 40, in ops of `step`."""
     (folder / "solve.py").write_text(program)
     steps = gpu_steps(("a", 10, "a.1"), ("b", 10, "b.1"), ("c", 20, "c.1"))
     for at in range(0, 400, 100):
-        steps.call("PjitFunction(step)", at, at + 10)
+        steps.call(called, at, at + 10)
     return steps.measure(Settings(source=ProgramSource(folder)))
 
 
@@ -319,6 +319,18 @@ def test_a_loop_that_does_more_than_its_rounds(
     tmp_path: Path, program: str, beside: str
 ) -> None:
     assert solving(tmp_path, program).fact("loop_beside_rounds") == beside
+
+
+def test_the_rules_about_each_wait_speak_of_a_loop_of_tensorflow(
+    tmp_path: Path,
+) -> None:
+    """They are silent where a question is known, and its rule is about JAX."""
+    program = "while err > tol:\n    state, err = step(state)\n"
+
+    metrics = solving(tmp_path, program, "EagerLocalExecute: __inference_step_310")
+
+    assert metrics.fact("framework") == "tensorflow"
+    assert metrics.fact("loop_question") is None
 
 
 def test_a_loop_that_asks_for_nothing_has_no_question(tmp_path: Path) -> None:
