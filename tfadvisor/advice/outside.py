@@ -28,6 +28,7 @@ from tfadvisor.vocabulary import Severity
 if TYPE_CHECKING:
     from tfadvisor.causes import MadeAnew, ProgramSource
 
+MADE_ANEW = "a compiled function that is made anew in each call"
 LARGE_OUTSIDE = 0.1
 """Of the run: from here on a run is not healthy, whatever its steps are."""
 _WORTH_A_FINDING = 0.03
@@ -410,7 +411,7 @@ def _make_once(anew: MadeAnew) -> Fix:
         {},
         "any JAX or TensorFlow 2",
         "What else it reads, as attributes, it keeps as that was when it was traced.",
-        cures="a compiled function that is made anew in each call",
+        cures=MADE_ANEW,
         before=anew.before,
     )
 

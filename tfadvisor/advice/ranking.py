@@ -21,6 +21,7 @@ from tfadvisor.advice.findings import (
     Broken,
     CaptureNote,
     Finding,
+    Fix,
     Location,
     NotApplicable,
     Plan,
@@ -35,7 +36,7 @@ from tfadvisor.advice.judging.judge_rules import Fired, broken_by
 from tfadvisor.advice.judging.judged import Judged, is_few, is_guessed
 from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.advice.measured import bounded, measured_finding
-from tfadvisor.advice.outside import Outside
+from tfadvisor.advice.outside import MADE_ANEW, Outside
 from tfadvisor.advice.savings import LARGE, Calibration, Foreseen, foresee, plan_of
 from tfadvisor.metrics import Metrics
 from tfadvisor.vocabulary import Severity
@@ -423,6 +424,7 @@ def _with_part_of_run(
         severity=max(same.severity, part.severity, key=lambda severity: severity.rank),
         summary=f"{same.summary} Of the run: {outside.how}",
         locations=same.locations or part.locations,
+        fixes=_fixes_of(same, part),
     )
     others = tuple(each for each in findings if each is not same)
 
@@ -430,6 +432,15 @@ def _with_part_of_run(
         return outside.share if finding is joined else _of_run(finding, evidence)
 
     return _inserted(others, joined, size)
+
+
+def _fixes_of(rule: Finding, part: Finding) -> tuple[Fix, ...]:
+    """Those of a rule; where it does not see what compiles again, and samples with the
+    source do, theirs.
+    """
+    is_known = any(fix.cures == MADE_ANEW for fix in part.fixes)
+    knows_none = all(fix.kind != "code" for fix in rule.fixes)
+    return part.fixes if is_known and knows_none else rule.fixes
 
 
 _MEANWHILE = 2.0

@@ -4,6 +4,7 @@ and what is known beside the trace.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,8 +19,10 @@ from tfadvisor.advice.judging.claims import LESS_IS_LEFT
 from tfadvisor.advice.judging.judge_rules import run_rules
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.advice.loading.rule import Cap, Rule, SavingRule
+from tfadvisor.advice.outside import MADE_ANEW
 from tfadvisor.advice.ranking import Ranking, ranked, severity_of
 from tfadvisor.advice.savings import Calibration, FaultTime, Held
+from tfadvisor.causes import ProgramSource
 from tfadvisor.causes.account import BeforeSteps, RunAccount, RunPart, RunPlace
 from tfadvisor.metrics.registry import (
     Measured,
@@ -438,6 +441,37 @@ def test_what_compiles_in_the_steps_too_is_one_finding() -> None:
     assert found[0].severity is Severity.CRITICAL
     assert "Of the run: 60 s of the 100 s" in found[0].summary
     assert found[0].locations == (Location("train.py", 8, "main"),)
+
+
+MAKES = """\
+import jax
+def score(params, x):
+    f = jax.jit(lambda p, x: model(p, x))
+    return f(params, x)
+for step in range(9):
+    score(params, x)
+"""
+
+
+@pytest.mark.parametrize(("kind", "is_theirs"), [("code", False), ("command", True)])
+def test_where_a_rule_only_asks_what_compiles_samples_with_the_source_say_it(
+    tmp_path: Path, kind: str, is_theirs: bool
+) -> None:
+    (tmp_path / "train.py").write_text(MAKES)
+    part = as_compiling(run(0.6).parts[1])
+    part = replace(part, places=(RunPlace("train.py", 4, "score"),))
+    account = replace(run(0.6), parts=(run(0.6).parts[0], part))
+    known = Evidence(account=account, source=ProgramSource(tmp_path))
+    fixes = tuple(replace(fix, kind=kind) for fix in HOST.fixes)
+
+    (found,) = ranking(
+        rule("a", category="compile", fixes=fixes), evidence=known
+    ).findings
+
+    assert [fix.cures == MADE_ANEW for fix in found.fixes] == [is_theirs] * len(
+        found.fixes
+    )
+    assert found.fixes
 
 
 def as_compiling(part: RunPart) -> RunPart:
