@@ -64,6 +64,10 @@ _WORTH_A_LOOK = 0.03
 """Of a level's time in a call: where the loop may be."""
 _ASKING = (WORKS.index(Work.INPUT), WORKS.index(Work.NEW_INPUT))
 _LITTLE = 0.1
+BETWEEN_TURNS_US = 50_000
+"""So short a time elsewhere does not end a turn."""
+_MANY_GAPS, _OF_GAPS = 10, 0.1
+"""Such times, and what they take beside the turns, from where on each may be one."""
 LONG_FREEING_US = 100_000
 """What a library's loop does by itself in each step is shorter than freeing an
 iterator.
@@ -518,8 +522,9 @@ def with_each_round(
     places: frozenset[tuple[str, int]],
 ) -> Level:
     """The same, where (file, line) are known that come in each round: a call of C
-    there, or of an op, is of each round however long it waits at times. What Python
-    does in one may still come now and then.
+    there, or of an op, is of each round however long it waits at times, and so is what
+    samples meet again and again. What else Python does in one may still come now and
+    then.
     """
     is_known = stacks.of_frames(
         (file_name(frame.file), frame.line) in places for frame in stacks.frames
@@ -532,9 +537,23 @@ def with_each_round(
     apart = level.is_apart.copy()
     for key in distinct(level.statement[counted & apart]).tolist():
         mine = level.statement == key
-        if 2 * us[mine & dispatches].sum() >= us[mine].sum():
+        is_mostly_c = 2 * us[mine & dispatches].sum() >= us[mine].sum()
+        if is_mostly_c or turns_of(level.sampled.only(mine)) is None:
             apart &= ~mine
     return replace(level, is_apart=apart)
+
+
+def turns_of(sampled: Sampled) -> int | None:
+    """How often something came, by runs of samples; None where the program is
+    elsewhere again and again for too short a time to tell, as between fast steps that
+    each save.
+    """
+    ends = sampled.at_us + sampled.us
+    gaps = sampled.at_us[1:] - ends[:-1]
+    short = gaps[(gaps > 0) & (gaps <= BETWEEN_TURNS_US)]
+    if len(short) >= _MANY_GAPS and short.sum() > _OF_GAPS * sampled.us.sum():
+        return None
+    return int((gaps > BETWEEN_TURNS_US).sum()) + 1
 
 
 def file_name(path: str) -> str:

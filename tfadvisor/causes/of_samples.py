@@ -27,6 +27,7 @@ from tfadvisor.causes.account import (
     RunShare,
 )
 from tfadvisor.causes.loop_levels import (
+    BETWEEN_TURNS_US,
     LONG_FREEING_US,
     Level,
     Pace,
@@ -35,6 +36,7 @@ from tfadvisor.causes.loop_levels import (
     loop_level,
     pauses,
     place_of,
+    turns_of,
     visits_of,
     with_each_round,
     within_lines,
@@ -85,8 +87,6 @@ if the data set has so many elements.
 _BEGINNINGS = FIRST_BATCH, FIRST_STEP, LONG_PAUSES
 _SOON_US = 200_000
 """So soon after a step begins for the first time it compiles, or goes on to."""
-_BETWEEN_TURNS_US = 50_000
-"""So short a time elsewhere does not end a turn."""
 _ONLY_CALLS = tuple(map(WORKS.index, (Work.EPOCH, Work.PREDICTION)))
 """Work of which the lines of the program that ask for it say more."""
 _BUILDS = Work.NEW_INPUT, Work.BUILDING, Work.COMPILE
@@ -325,7 +325,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         """Of each run whether it compiles, where nothing does after the first turn."""
         compiles = self.stacks.does(Work.COMPILE)[sampled.stack]
         ends = sampled.at_us + sampled.us
-        apart = sampled.at_us[1:] - ends[:-1] > _BETWEEN_TURNS_US
+        apart = sampled.at_us[1:] - ends[:-1] > BETWEEN_TURNS_US
         later = np.append(False, np.cumsum(apart) > 0)
         if not len(sampled) or not later.any() or compiles[later].any():
             return falses(sampled)
@@ -821,19 +821,6 @@ def _share_near(numbers: Int64Array, others: Int64Array, reach: int) -> float:
     step = 1 if reach > 0 else -1
     near = np.add.outer(numbers, np.arange(0, reach + step, step))
     return float(np.isin(near, others).any(axis=1).mean()) if len(near) else 0.0
-
-
-def turns_of(sampled: Sampled) -> int | None:
-    """How often something came, by runs of samples; None where the program is
-    elsewhere again and again for too short a time to tell, as between fast steps that
-    each save.
-    """
-    ends = sampled.at_us + sampled.us
-    gaps = sampled.at_us[1:] - ends[:-1]
-    short = gaps[(gaps > 0) & (gaps <= _BETWEEN_TURNS_US)]
-    if len(short) >= _MANY_TURNS and short.sum() > _HARDLY * sampled.us.sum():
-        return None
-    return int((gaps > _BETWEEN_TURNS_US).sum()) + 1
 
 
 _AnyShare = TypeVar("_AnyShare", bound=RunShare)

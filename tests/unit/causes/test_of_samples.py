@@ -584,6 +584,24 @@ def test_a_call_of_each_round_is_the_step_though_it_waits_now_and_then(
     assert account_of(samples, STEP_MS).steps == pytest.approx(steps, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("each", "steps"), [([41, 42, 43], 1.0), ([41, 43], 24 / 34)], ids=["each", "some"]
+)
+def test_a_short_call_of_each_round_is_the_step_though_few_samples_meet_it(
+    each: list[int], steps: float
+) -> None:
+    """Rounds are much shorter than the time between samples: of 34 of these ten meet
+    line 42, in which a function of the program runs the step, 40 or 200 ms apart.
+    """
+    turn = [(f"{MAIN}:43", 1), (f"{MAIN}:41", 1)]
+    met = [*2 * turn, (IN_PYTHON, 5), *10 * turn, (IN_PYTHON, 5)]
+    samples = sampled(
+        40 * met, loop=("/home/me/train.py", "main", 41, 43), each_round=each
+    )
+
+    assert account_of(samples, 1.0).steps == pytest.approx(steps, abs=0.01)
+
+
 def test_a_loop_over_another_data_set_is_no_step() -> None:
     """An epoch: 20 turns of 5 samples are steps, then 15 turns of 4 over other
     batches, which ask as often: 60 of 160, half of which run a layer.
