@@ -980,6 +980,16 @@ def test_what_recording_adds_to_the_threads_time_is_not_what_limits() -> None:
     assert verdict(shares, tracer_fraction=0.34, device_kind="cpu").bottleneck == "host"
 
 
+def test_recording_is_no_part_of_what_the_devices_exchange() -> None:
+    """The host does 5%, so no 12% of it are recording."""
+    shares = {"compute": 0.45, "idle": 0.3, "collective": 0.2, "host": 0.05}
+
+    found = verdict(shares, tracer_fraction=0.12)
+
+    assert found.bottleneck == "compute"
+    assert "they are idle for 30%" in found.summary
+
+
 def test_a_loss_that_stays_one_without_recording_is_named() -> None:
     """0.7 x 0.3 of 0.356."""
     shares = {"input": 0.7, "launch": 0.2, "compute": 0.06, "host": 0.02, "idle": 0.02}
