@@ -84,7 +84,7 @@ class Cause(msgspec.Struct, frozen=True):
     queued: float = 0.0
     """Launching that is not the limit, since kernels queued."""
     recorded: float = 0.0
-    """What recording takes of what the host drives, where that is much."""
+    """What recording takes of what the host drives, where both are much."""
 
     @property
     def largest_loss(self) -> str:
@@ -182,12 +182,17 @@ class _Time(msgspec.Struct, frozen=True):
             idle=self.idle,
             silent=self.silent,
             queued=self.queued,
-            recorded=self.tracer,
+            recorded=self.tracer if self._of_host >= WORTH_NAMING else 0.0,
         )
 
     @property
     def _top(self) -> str:
         return max(self.losses, key=lambda name: self.losses[name])
+
+    @property
+    def _of_host(self) -> float:
+        """The largest of what the host's thread drives."""
+        return max(self.losses[name] for name in OF_HOST)
 
     def _without_recording(self, name: str) -> float:
         """The share that a loss has of the step without what recording takes: that goes

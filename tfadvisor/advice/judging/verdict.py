@@ -281,8 +281,7 @@ def _beside(cause: Cause, metrics: Metrics, findings: Sequence[Finding]) -> str:
     says is worth a change, then time in which they are idle.
     """
     claimed = _claimed(findings)
-    of_host = max(cause.losses[name] for name in OF_HOST)
-    if cause.recorded and of_host >= WORTH_NAMING:
+    if cause.recorded:
         return (
             f"recording takes about {percent(cause.recorded)}, as part of what the "
             "host does meanwhile"
