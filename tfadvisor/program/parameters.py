@@ -23,7 +23,7 @@ from functools import lru_cache
 import msgspec
 
 from tfadvisor.patterns import pattern
-from tfadvisor.program.flow import Users
+from tfadvisor.program.flow import PASSING, Users, effect
 from tfadvisor.program.module import Instruction, Module
 from tfadvisor.program.shape import Shape
 from tfadvisor.program.wire import Entry, message_of, messages_of, number_of, numbers_of
@@ -41,6 +41,12 @@ _OTHER_STATE = pattern(
 
 _FAR_SMALLER = 0.01
 """Of the largest argument's bytes: to copy these takes no time that counts."""
+_IN_PLACE = frozenset(
+    "call conditional custom-call dynamic-update-slice scatter while".split()
+)
+"""Opcodes that may write into what they are given."""
+_MOST_FOLLOWED = 256
+"""Steps from a copy to the program's results."""
 
 
 class Argument(msgspec.Struct, frozen=True):
@@ -229,8 +235,8 @@ def _aliases(module: Module) -> list[list[Entry]]:
 
 
 def copied_argument(instruction: Instruction) -> Argument | None:
-    """The argument of which an instruction makes a copy that becomes, changed, a result
-    of the same shape.
+    """The argument of which an instruction makes a copy that becomes, written in place,
+    a result of the same shape.
 
     None for other instructions, for donated arguments and for copies that no donation
     spares: in another order, or beside the argument, as a loop may need both. Raises
@@ -252,7 +258,35 @@ def copied_argument(instruction: Instruction) -> Argument | None:
     is_alike = made.minor_to_major == argument.shape.minor_to_major
     users = _users(program)
     needs_both = any(user in users.of(argument) for user in users.of(instruction))
-    return found if is_alike and not needs_both else None
+    if not is_alike or needs_both:
+        return None
+    return found if _is_returned(instruction, users) else None
+
+
+def _is_returned(copied: Instruction, users: Users) -> bool:
+    """Whether a copy becomes a result, past what writes in place and hands on. What is
+    made of it anew, as gradients of weights that a loop adapts, is another array.
+    """
+    waiting = [copied]
+    for value in waiting:
+        if value is copied.computation.root:
+            return True
+        if len(waiting) > _MOST_FOLLOWED:
+            return False
+        for user in users.of(value):
+            waiting += _handed_on(value, user, users)
+    return False
+
+
+def _handed_on(
+    value: Instruction, user: Instruction, users: Users
+) -> list[Instruction]:
+    if user.opcode == "tuple" and user is not user.computation.root:
+        at = {place for place, one in enumerate(user.operand_ids) if one == value.id}
+        taken = [taking for made in users.of(user) for taking in users.of(made)]
+        return [taking for taking in taken if taking.tuple_index in at]
+    is_moved = user.opcode in PASSING or effect(user) in _IN_PLACE
+    return [user] if is_moved else []
 
 
 @lru_cache(maxsize=16)  # asked for each copy

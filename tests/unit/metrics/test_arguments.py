@@ -120,6 +120,33 @@ def test_an_argument_that_a_loop_reads_beside_its_copy_is_copied_though_donated(
     assert copies.fact("d2d_donates") == "in vain"
 
 
+@pytest.mark.parametrize("made", ["get-tuple-element", "negate"])
+def test_a_loops_result_may_be_that_of_the_program_or_what_that_is_made_of(
+    made: str,
+) -> None:
+    """A loop adapts weights; their gradients have the same shapes."""
+    shape, single = "f32[1000,8]", "(f32[1000,8])"
+    condition = hlo.computation(
+        2, hlo.op(21, "parameter", single), hlo.op(22, "constant", "pred[]")
+    )
+    turn = hlo.computation(3, hlo.op(31, "parameter", single))
+    body = hlo.computation(
+        1,
+        hlo.op(1, "parameter", shape, metadata=hlo.metadata("params")),
+        hlo.op(2, "copy", shape, 1, name="whole"),
+        hlo.op(3, "tuple", single, 2),
+        hlo.op(4, "while", single, 3, calls=[3, 2]),
+        hlo.op(5, "get-tuple-element", shape, 4),
+        *([hlo.op(6, made, shape, 5, name="small")] if made == "negate" else ()),
+        hlo.op(7, "tuple", single, 6 if made == "negate" else 5),
+    )
+    program = hlo.module(condition, turn, body, entry=1)
+
+    copied = gpu_steps(*COPIES[:1], program=program).measure().fact("copied_arguments")
+
+    assert copied == (None if made == "negate" else "params")
+
+
 def test_no_program_copies_where_none_does() -> None:
     metrics = gpu_steps(*COPIES, program=updated()).measure()
 
