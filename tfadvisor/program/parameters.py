@@ -282,8 +282,8 @@ def _handed_on(
     value: Instruction, user: Instruction, users: Users
 ) -> list[Instruction]:
     if user.opcode == "tuple" and user is not user.computation.root:
-        at = {place for place, one in enumerate(user.operand_ids) if one == value.id}
-        taken = [taking for made in users.of(user) for taking in users.of(made)]
+        at = {place for place, made in enumerate(user.operand_ids) if made == value.id}
+        taken = [taking for given in users.of(user) for taking in users.of(given)]
         return [taking for taking in taken if taking.tuple_index in at]
     is_moved = user.opcode in PASSING or effect(user) in _IN_PLACE
     return [user] if is_moved else []
