@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from tfadvisor.advice.findings import Location, Tried
 from tfadvisor.advice.measured import Measured
 from tfadvisor.advice.outside import Outside, outside_of
-from tfadvisor.causes import WAITING, ProgramSource, RunAccount
+from tfadvisor.causes import WAITING, RunAccount
+
+if TYPE_CHECKING:
+    from tfadvisor.causes import ProgramSource
 
 
 class Correction(msgspec.Struct, frozen=True):

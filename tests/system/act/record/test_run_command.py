@@ -119,13 +119,13 @@ def test_what_the_machine_did_lies_beside_the_trace_and_in_the_report(
 
 def test_a_program_is_recorded_and_goes_on(place: Place) -> None:
     code, out, err = place.run(
-        "--details", "--", sys.executable, place.program(TRAINS), 1000
+        "--details", "--", sys.executable, place.program(TRAINS), 2000
     )
 
     assert code == 0
     assert "load_batch" in out
     assert "in 1.0 s, without calls of Python functions" in " ".join(out.split())
-    assert "trained 1000" in out
+    assert "trained 2000" in out
     assert "tfadvisor: the whole run: " in err.splitlines()[1]
     assert "recorded in logdir/plugins/profile/" in err
 
