@@ -13,6 +13,7 @@ from tfadvisor.causes.cause import Cause, Done
 from tfadvisor.timeline import Steps, StepSource
 from tfadvisor.timeline.attribution import Inside, Spent
 from tfadvisor.timeline.names.doings import Doing
+from tfadvisor.timeline.names.host_activities import DISPATCHES
 from tfadvisor.timeline.names.host_events import single_op
 from tfadvisor.timeline.run import RunSummary
 from tfadvisor.timeline.summary import HostSummary
@@ -34,8 +35,6 @@ _WORTH_A_WORD = 0.05
 """Of a place's time."""
 _MOST_DONE = 4
 _MOST_NAMED = 3
-_DISPATCHES = "dispatches "
-"""Begins the name of an activity that is the call of a compiled function."""
 Key = tuple[TimeClass, str]
 
 
@@ -77,9 +76,9 @@ def _tied(
     spent = [part for host in run.hosts for part in host.evidence.spent]
     spent.sort(key=lambda part: -part.ps)
     steps = frozenset(
-        part.activity.removeprefix(_DISPATCHES)
+        part.activity.removeprefix(DISPATCHES)
         for part in spent
-        if part.activity.startswith(_DISPATCHES)
+        if part.activity.startswith(DISPATCHES)
     )
     largest: dict[Key, Spent] = {}
     for part in spent:

@@ -14,6 +14,7 @@ from tfadvisor.metrics.steady import counted_hosts, counted_steps
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.frames import place_in_words
+from tfadvisor.timeline.names.host_activities import DISPATCHES
 from tfadvisor.timeline.names.host_events import is_single_op, single_op
 from tfadvisor.timeline.names.program_calls import (
     function_of_module,
@@ -34,7 +35,6 @@ _INNER = ("_", "<", "the call of ")
 """Begin the names of what no program calls by its name."""
 _MOST = 0.5
 """Of the compute time, that one program must hold to be the step."""
-_DISPATCHES = "dispatches "
 _SCHEDULES = ("_schedule.py", "_join.py")
 """Files in which optax computes a learning rate from a step's number."""
 _KEYS = ("threefry", "random_bits", "random_split", "random_wrap", "fold_in")
@@ -207,9 +207,9 @@ def _calls(question: Question) -> tuple[_Call, ...]:
 
 def _module(activity: str) -> str:
     """`dispatches multiply` -> `jit_multiply`; "" for other activities."""
-    if not activity.startswith(_DISPATCHES):
+    if not activity.startswith(DISPATCHES):
         return ""
-    function = activity.removeprefix(_DISPATCHES)
+    function = activity.removeprefix(DISPATCHES)
     return without_marks(module_of_call(f"PjitFunction({function})") or "")
 
 

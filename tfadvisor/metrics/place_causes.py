@@ -16,6 +16,7 @@ from tfadvisor.tallies import added_up
 from tfadvisor.timeline.attribution import Spent
 from tfadvisor.timeline.names.doings import Doing
 from tfadvisor.timeline.names.frames import place_in_words
+from tfadvisor.timeline.names.host_activities import DISPATCHES
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import TimeClass
 
@@ -99,24 +100,28 @@ def _largest(question: Question, kind: TimeClass) -> str:
         named = _named_frame(question)
         if named:
             return named
-    time = {
-        name: sum(part.ps for part in parts)
-        for name, parts in _spent(question)[kind].items()
-    }
-    if not time:
-        raise MetricAbsent(f"no step spends time on {kind.label}")
+    time = _time_of(question, kind)
     return max(time, key=time.__getitem__)
+
+
+def _time_of(question: Question, kind: TimeClass) -> dict[str, int]:
+    """ps by activity. Raises MetricAbsent where the class takes no time."""
+    found = _spent(question)[kind]
+    if not found:
+        raise MetricAbsent(f"no step spends time on {kind.label}")
+    return {name: sum(part.ps for part in parts) for name, parts in found.items()}
 
 
 @metric
 def one_dispatch_share(question: Question) -> float:
-    """Share of the launch class that its largest activity takes: from a half on one
-    function launches most, whatever else is dispatched around it.
+    """Share of the launch class that the dispatch of one compiled function takes, of
+    that which takes most: from a half on it launches most, whatever is dispatched
+    around it. Kernels that have not begun, and what the trace does not name, are of
+    none.
     """
-    largest = _largest(question, TimeClass.LAUNCH)
-    spent = _spent(question)[TimeClass.LAUNCH]
-    time = {name: sum(part.ps for part in parts) for name, parts in spent.items()}
-    return time[largest] / sum(time.values())
+    time = _time_of(question, TimeClass.LAUNCH)
+    named = (ps for name, ps in time.items() if name.startswith(DISPATCHES))
+    return max(named, default=0) / sum(time.values())
 
 
 def _sampled_cause(question: Question) -> str | None:

@@ -13,6 +13,7 @@ from tfadvisor.metrics.kinds import known_ops, of_step_time
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import counted_hosts, share_of_spent
 from tfadvisor.timeline.attribution import Spent
+from tfadvisor.timeline.names.host_activities import DISPATCHES
 from tfadvisor.timeline.names.program_calls import function_of_module
 from tfadvisor.timeline.summary import HotOp, HotOps
 from tfadvisor.vocabulary import TimeClass
@@ -180,7 +181,7 @@ def _for_it(found: Repeated, part: Spent) -> bool:
     """
     caller = _function(found.at)
     is_there = caller != _function(found.of_at) and (part.file, part.function) == caller
-    if part.activity == f"dispatches {found.name}":
+    if part.activity == f"{DISPATCHES}{found.name}":
         return is_there or found.name != found.of
     return is_there and part.kind is TimeClass.IDLE and part.detail.startswith("waits")
 

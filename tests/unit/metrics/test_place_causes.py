@@ -123,3 +123,14 @@ def test_where_one_function_launches_most_its_share_says_so() -> None:
         builder.busy("GPU:0", (at + 40, at + 100))
 
     assert builder.measure().value("one_dispatch_share") == pytest.approx(0.75)
+
+
+def test_ops_one_by_one_are_no_function_that_launches_most() -> None:
+    """Of 40 µs of launching each step, 30 are no call of a compiled function."""
+    builder = trace().steps(4, 100)
+    for at in range(0, 400, 100):
+        builder.call("EagerLocalExecute: MatMul", at, at + 30)
+        builder.call("PjitFunction(log)", at + 30, at + 40)
+        builder.busy("GPU:0", (at + 40, at + 100))
+
+    assert builder.measure().value("one_dispatch_share") == pytest.approx(0.25)

@@ -24,6 +24,8 @@ from tfadvisor.vocabulary import TimeClass
 
 OWN = "its own lines"
 """Of a function: what runs in it and in nothing that it calls."""
+DISPATCHES = "dispatches "
+"""Begins the name of an activity that is the call of a compiled function."""
 _CALL = "the call itself"
 """Of a dispatched function: what is in no event inside it."""
 _SINGLE_OPS = "ops dispatched one by one"
@@ -171,7 +173,7 @@ def _calls_compiled_function(chain: NamedChain) -> bool:
 
 
 def _verb(chain: NamedChain) -> str:
-    return "compiles" if chain.kind is TimeClass.COMPILE else "dispatches"
+    return "compiles" if chain.kind is TimeClass.COMPILE else DISPATCHES.strip()
 
 
 def _starts_function(chain: NamedChain) -> str:
