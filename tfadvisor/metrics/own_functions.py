@@ -71,8 +71,8 @@ def _step(question: Question) -> str:
 
 @metric(needs=(an_accelerator,))
 def loop_question_fraction(question: Question) -> float:
-    """Share of step time in which no device works where the loop asks so: it launches a
-    round, waits for it and reads the answer, and can do nothing ahead.
+    """Share of step time in which no device works where the loop asks so, but for what
+    waits for input or compiles: the host launches no round ahead.
     """
     loop_question(question)
     shares = class_shares(question.run)
