@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -40,7 +41,7 @@ class Correction(msgspec.Struct, frozen=True):
         return (file, function) == (self.file, self.function)
 
 
-class Evidence(msgspec.Struct, frozen=True):
+class Evidence(msgspec.Struct, frozen=True, dict=True):
     """All of it."""
 
     ignored: Mapping[str, str] = {}
@@ -73,7 +74,7 @@ class Evidence(msgspec.Struct, frozen=True):
         waits = (part for part in lasting.outside if part.what == WAITING)
         return lasting.steps + sum(part.fraction for part in waits)
 
-    @property
+    @cached_property
     def outside(self) -> tuple[Outside, ...]:
         """What is no step of the run, the largest first."""
         return outside_of(self.account, self.measured, self.framework, self.source)

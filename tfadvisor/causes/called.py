@@ -5,7 +5,7 @@ file, and what is known of calls by their names: one answer for all who ask.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tfadvisor.timeline.names.stack_frames import FRAMEWORKS
@@ -195,6 +195,16 @@ def stored_in(node: ast.AST) -> set[str]:
         inner.id
         for inner in ast.walk(node)
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
+    }
+
+
+def declared_outer(nodes: Iterable[ast.AST]) -> set[str]:
+    """Names that functions declare to be of their module or of an outer function."""
+    return {
+        name
+        for node in nodes
+        if isinstance(node, ast.Global | ast.Nonlocal)
+        for name in node.names
     }
 
 

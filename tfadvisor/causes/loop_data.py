@@ -19,6 +19,7 @@ from tfadvisor.causes.called import (
     arguments_in,
     called_names,
     calls_in,
+    declared_outer,
     last_name,
     owner_of,
     stored_in,
@@ -668,8 +669,5 @@ def _read_inside(
 
 
 def _local_in(function: ast.AST) -> set[Name]:
-    outer: set[Name] = set()
-    for node in ast.walk(function):
-        if isinstance(node, ast.Global | ast.Nonlocal):
-            outer.update(node.names)
+    outer = declared_outer(ast.walk(function))
     return (arguments_in(function) | stored_in(function)) - outer

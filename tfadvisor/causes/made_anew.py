@@ -18,7 +18,9 @@ from tfadvisor.causes.called import (
     arguments_in,
     called_names,
     calls_in,
+    declared_outer,
     functions_in,
+    last_name,
     stored_in,
 )
 from tfadvisor.causes.compiled_names import COMPILERS
@@ -163,12 +165,7 @@ def _makings(names: FileNames, function: Function) -> Iterator[_Making]:
     """Those of a function that nothing outside of it keeps."""
     if not {*map(ast.unparse, function.decorator_list)} <= _BOUND_ONCE:
         return
-    kept_out = {
-        name
-        for node in own_nodes(function)
-        if isinstance(node, ast.Global | ast.Nonlocal)
-        for name in node.names
-    }
+    kept_out = declared_outer(own_nodes(function))
     for making in _all_makings(names, function):
         is_kept = making.name in kept_out
         if not is_kept and (not making.name or only_calls(function, making.name)):
@@ -337,7 +334,7 @@ def _without(partial: ast.Call, reads: tuple[str, ...], whole: str) -> str:
     """What a partial holds, without what is read; "" where the places of other
     arguments would change, or for another call. whole: that compiles it.
     """
-    if not partial.args or not _is_partial(partial):
+    if not partial.args or last_name(partial) != "partial":
         return ""
     held, *values = partial.args
     if not all(_is_one(value, reads) for value in values):
@@ -380,10 +377,6 @@ class _Renamed(ast.NodeTransformer):
             return ast.Name(node.attr, ast.Load())
         self.generic_visit(node)
         return node
-
-
-def _is_partial(call: ast.Call) -> bool:
-    return ast.unparse(call.func).rpartition(".")[2] == "partial"
 
 
 # What it reads.
@@ -429,10 +422,7 @@ def _itself(function: Function) -> str:
 
 
 def _variables(function: Function) -> set[str]:
-    given = function.args
-    named = [*given.posonlyargs, *given.args, *given.kwonlyargs]
-    named += [rest for rest in (given.vararg, given.kwarg) if rest is not None]
-    return {argument.arg for argument in named} | _written(own_nodes(function))
+    return arguments_in(function.args) | _written(own_nodes(function))
 
 
 def _shared(tree: ast.Module, function: Function) -> set[str]:
@@ -440,12 +430,7 @@ def _shared(tree: ast.Module, function: Function) -> set[str]:
     their loops, or by other functions.
     """
     around = functions_around(tree, first_line(function))[:-1]
-    found = {
-        name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Global | ast.Nonlocal)
-        for name in node.names
-    }
+    found = declared_outer(ast.walk(tree))
     for scope in (tree, *around):
         for loop in own_nodes(scope):
             if isinstance(loop, Loop):

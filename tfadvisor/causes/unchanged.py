@@ -14,6 +14,7 @@ from tfadvisor.causes.called import (
     CHANGING,
     TRACED_METHODS,
     arguments_in,
+    declared_outer,
     functions_in,
     last_name,
     owner_of,
@@ -235,10 +236,10 @@ class _Program:
         found: set[str] = set()
         for function in self._functions:
             own, changed = arguments_in(function.args), set[str]()
-            for node in own_nodes(function):
-                if isinstance(node, ast.Global | ast.Nonlocal):
-                    found |= set(node.names)
-                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            nodes = list(own_nodes(function))
+            found |= declared_outer(nodes)
+            for node in nodes:
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                     own.add(node.id)
                 changed |= self._changed(node)
             found |= changed - own

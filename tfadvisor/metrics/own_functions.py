@@ -14,7 +14,7 @@ from tfadvisor.metrics.between_dispatches import (
 )
 from tfadvisor.metrics.capture import framework
 from tfadvisor.metrics.one_by_one import step_function
-from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import an_accelerator, class_shares
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.attribution import largest_places
@@ -251,6 +251,7 @@ def _cause(question: Question) -> str:
         return ""
 
 
+@once
 def _made_anew(question: Question) -> MadeAnew | None:
     """By the source, around the line that compiles most; None where it does not show
     it.
