@@ -60,15 +60,15 @@ class Sleeps:
     def _look_at(self, pid: int) -> Callable[[], None]:
         """A look at a main thread, again and again."""
         counted, state = _task(pid) / "schedstat", _task(pid) / "stat"
-        ran, since = "", 0
+        ran, since, now = "", 0, 0
 
         def look() -> None:
-            nonlocal ran, since
-            now = time.time_ns()
+            nonlocal ran, since, now
+            last, now = now, time.time_ns()
             before, ran = ran, counted.read_text().split(" ", 1)[0]
             is_asleep = ran == before and _is_asleep(state.read_text())
             if is_asleep:
-                since = since or now - int(_EVERY_SECONDS * 1e9)
+                since = since or last
                 return
             if since and now - since >= self._least_ns:
                 self._keep(pid, (since, now))

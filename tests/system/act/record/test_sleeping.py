@@ -27,7 +27,7 @@ while time.process_time() < until:
 @pytest.mark.parametrize("launcher", [[], ["sh", "-c", 'true; "$@"; true', "sh"]])
 def test_each_long_sleep_is_one_and_work_is_none(launcher: list[str]) -> None:
     """Two of 0.4 s, by the program itself or by one that a shell starts, which sleeps
-    all the time.
+    all the time. A look that comes late, on a busy machine, misses the start of one.
     """
     over = threading.Event()
     with subprocess.Popen([*launcher, sys.executable, "-c", PROGRAM]) as program:
@@ -41,4 +41,4 @@ def test_each_long_sleep_is_one_and_work_is_none(launcher: list[str]) -> None:
         (end - begin) / 1e9 for found in sleeps.found.values() for begin, end in found
     ]
 
-    assert len([length for length in lengths if 0.38 <= length < 0.9]) == 2
+    assert len([length for length in lengths if 0.3 <= length < 0.9]) == 2
