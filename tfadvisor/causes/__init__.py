@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from tfadvisor.causes.cause import OPS_ONE_BY_ONE, Cause, Done
     from tfadvisor.causes.compilable import HostWork
+    from tfadvisor.causes.costly_calls import CostlyCall, Where
     from tfadvisor.causes.made_anew import MadeAnew
     from tfadvisor.causes.of_activities import causes_of
     from tfadvisor.causes.of_samples import NoAccount, account_of
@@ -36,6 +37,7 @@ else:
             "OPS_ONE_BY_ONE": "cause",
             "Cause": "cause",
             "Done": "cause",
+            "CostlyCall": "costly_calls",
             "HostWork": "compilable",
             "MadeAnew": "made_anew",
             "NoAccount": "of_samples",
@@ -47,6 +49,7 @@ else:
             "RunPlace": "account",
             "RunShare": "account",
             "Signature": "witness",
+            "Where": "costly_calls",
             "FREEING": "account",
             "FIRST_BATCH": "account",
             "FIRST_STEP": "account",
@@ -69,6 +72,7 @@ __all__ = [
     "STEPS",
     "WAITING",
     "Cause",
+    "CostlyCall",
     "Done",
     "HostWork",
     "MadeAnew",
@@ -81,6 +85,7 @@ __all__ = [
     "RunPlace",
     "RunShare",
     "Signature",
+    "Where",
     "account_of",
     "causes_of",
 ]

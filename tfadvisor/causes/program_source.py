@@ -17,6 +17,7 @@ import msgspec
 from tfadvisor.causes.called import calls_in, last_name
 from tfadvisor.causes.compilable import HostWork, host_work
 from tfadvisor.causes.compiled_names import HostCalls, compiled_names
+from tfadvisor.causes.costly_calls import CallsOfFile, MadeCall, Where
 from tfadvisor.causes.loop_data import (
     Loop,
     asked_of,
@@ -96,6 +97,7 @@ class ProgramSource:
         """Those that were asked for: each walks the whole file."""
         self._host_work: dict[tuple[str, int], HostWork] = {}
         self._calls: dict[str, HostCalls] = {}
+        self._costly: dict[str, CallsOfFile] = {}
 
     def tie(
         self,
@@ -367,6 +369,23 @@ class ProgramSource:
         if any(host.is_on_devices(call) for call in calls_in(loop)):
             return ""
         return head_of(loop)
+
+    def costly_call(
+        self,
+        file: str,
+        line: int,
+        where: Where,
+        paths: str = "",
+        *,
+        around: bool = False,
+    ) -> MadeCall | None:
+        """As CallsOfFile.made_on; None where the file is not there."""
+        if file not in self._costly:
+            parsed = self.files.read(file)
+            if parsed is None:
+                return None
+            self._costly[file] = CallsOfFile(parsed)
+        return self._costly[file].made_on(line, where, paths, around=around)
 
     def unchanged_arguments(
         self, function: str, names: frozenset[str]

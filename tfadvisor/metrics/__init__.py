@@ -8,6 +8,7 @@ from tfadvisor.metrics import (
     collective_kinds,  # noqa: F401
     collectives,  # noqa: F401
     copies,  # noqa: F401
+    costly_calls,  # noqa: F401
     decompositions,  # noqa: F401
     devices,  # noqa: F401
     element_loops,  # noqa: F401

@@ -1,0 +1,306 @@
+"""Calls that are known to cost more than they look, by the documentation of their
+libraries (costly_calls.yaml), and which of them a line of the program makes.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from tfadvisor.causes.called import Called, FileNames, dotted
+from tfadvisor.causes.source_files import ParsedFile
+from tfadvisor.causes.witness import covers, functions_around, own_nodes
+
+Where = Literal["host", "launch", "device"]
+"""What runs where the time is: Python and NumPy, the launch of ops one by one, or a
+compiled program."""
+_TABLE = Path(__file__).with_suffix(".yaml")
+_POSITIONS = ("iloc", "loc", "iat")
+"""Attributes of pandas' frames that look rows up."""
+_ANY = "any"
+
+
+class CostlyCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of some calls. The table's head explains the fields."""
+
+    calls: tuple[str, ...]
+    where: Literal["host", "launch", "device", "any"]
+    why: str
+    change: str
+    before: str
+    after: str
+    cost: str
+    guide: str
+    keyword: Mapping[str, Any] = {}
+    without: tuple[str, ...] = ()
+    arguments: int = 0
+    """That it has at least."""
+    constant: int | None = None
+    """Its first argument."""
+    first: Literal["", "list", "name"] = ""
+    """What its first argument is written as."""
+    owner: tuple[str, ...] = ()
+    """Of a method, how what it belongs to is called."""
+    around: bool = False
+    """Whether it is meant too where its line calls the one that takes the time."""
+    path: str = ""
+
+    def runs(self, where: Where) -> bool:
+        """Whether its time is of this kind."""
+        return self.where in (where, _ANY)
+
+    def is_on(self, paths: str) -> bool:
+        """Whether the framework's paths to the ops of a line agree."""
+        return not self.path or re.search(self.path, paths) is not None
+
+
+class MadeCall(NamedTuple):
+    """A call of the table that a line of the program makes."""
+
+    known: CostlyCall
+    words: str
+    """As the program writes it: `np.random.choice`."""
+    line: int
+
+
+class _Made(NamedTuple):
+    """A call, or what is as good as one, in the program."""
+
+    name: str
+    """In the terms of the table."""
+    words: str
+    node: ast.expr | ast.For
+    call: ast.Call | None
+    """That has its arguments."""
+    names: tuple[str, ...]
+    """As it is written."""
+
+
+@cache
+def costly_calls() -> tuple[CostlyCall, ...]:
+    """The table."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    text = _TABLE.read_text(encoding="utf-8")
+    return msgspec.convert(yaml.load(text, loader), tuple[CostlyCall, ...])
+
+
+class CallsOfFile:
+    """Which calls of the table the lines of a file make."""
+
+    def __init__(self, parsed: ParsedFile) -> None:
+        self._parsed = parsed
+
+    def made_on(
+        self,
+        line: int,
+        where: Where,
+        paths: str = "",
+        *,
+        around: bool = False,
+    ) -> MadeCall | None:
+        """The first of the table that a line makes. paths: the framework's, of the ops
+        whose time it is, "" for unknown. around: whether the line only calls the one
+        that takes the time.
+        """
+        made = self._on(line)
+        for known in costly_calls():
+            if not known.runs(where) or (around and not known.around):
+                continue
+            if where == "device" and not known.is_on(paths):
+                continue
+            for call in made:
+                if _is_meant(known, call):
+                    return MadeCall(known, call.words, line)
+        return None
+
+    def _on(self, line: int) -> list[_Made]:
+        """Those that begin on a line; else those that it is a line of."""
+        tree = self._parsed.tree
+        function = [tree, *functions_around(tree, line)][-1]
+        on_line = [
+            made for made in self._made(function) if covers(_head(made.node), line)
+        ]
+        begin = [made for made in on_line if made.node.lineno == line]
+        return begin or on_line
+
+    def _made(self, function: ast.AST) -> Iterator[_Made]:
+        for node in own_nodes(function):
+            if isinstance(node, ast.Call):
+                yield self._of_call(node)
+            elif isinstance(node, ast.Subscript):
+                yield from self._of_items(node, "{}[]")
+            elif isinstance(node, ast.Attribute) and node.attr in _POSITIONS:
+                yield _Made(f".{node.attr}", node.attr, node, None, (node.attr,))
+            elif isinstance(node, ast.For):
+                yield from self._of_items(node, "for {}")
+            elif isinstance(node, ast.BinOp):
+                yield from _of_operation(node, self._names)
+
+    @property
+    def _names(self) -> FileNames:
+        return self._parsed.names
+
+    def _of_call(self, call: ast.Call) -> _Made:
+        called = self._names.called(call)
+        special = _of_diagonal(call, called)
+        if special:
+            return _Made(special, special, call, call, ())
+        origin = self._origin(call.func)
+        name = called.path or (origin[0] if origin else "") or called.words
+        return _Made(name, called.words, call, call, tuple(called.names))
+
+    def _of_items(
+        self, node: ast.Subscript | ast.For, pattern: str
+    ) -> Iterator[_Made]:
+        """What is taken, one by one or in a loop, out of what a call made."""
+        owner = node.value if isinstance(node, ast.Subscript) else node.iter
+        origin = self._origin(owner)
+        if origin is not None:
+            name, call = origin
+            words = pattern.format(".".join(dotted(owner)))
+            yield _Made(pattern.format(name), words, node, call, ())
+
+    def _origin(self, node: ast.expr) -> tuple[str, ast.Call] | None:
+        """(`gymnasium.make().step` of `env.step`, the call that made `env`), or of a
+        name alone what made it.
+        """
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call):
+            path = self._names.called(node.value).path
+            return (f"{path}().{node.attr}", node.value) if path else None
+        names = dotted(node)
+        own = names[1:] if names[0] == "self" else names
+        call = self._maker(own[0]) if own else None
+        if call is None:
+            return None
+        path = self._names.called(call).path
+        return (".".join([f"{path}()", *own[1:]]), call) if path else None
+
+    def _maker(self, name: str) -> ast.Call | None:
+        """The call whose result bears a name, if one alone gives it."""
+        return self._makers.get(name)
+
+    @cached_property
+    def _makers(self) -> dict[str, ast.Call]:
+        found: dict[str, list[ast.Call]] = {}
+        for node in ast.walk(self._parsed.tree):
+            for target, value in _bound(node):
+                name = dotted(target)[-1]
+                if isinstance(value, ast.Call):
+                    found.setdefault(name, []).append(value)
+        return {name: calls[0] for name, calls in found.items() if len(calls) == 1}
+
+
+def _bound(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Name | ast.Attribute):
+                yield target, node.value
+    elif isinstance(node, ast.AnnAssign) and node.value is not None:
+        yield node.target, node.value
+    elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+        yield node.optional_vars, node.context_expr
+
+
+def _head(node: ast.expr | ast.For) -> ast.expr:
+    """Of a loop what it goes through."""
+    return node.iter if isinstance(node, ast.For) else node
+
+
+# What is meant.
+
+
+def _is_meant(known: CostlyCall, made: _Made) -> bool:
+    if not any(_is_name(name, made) for name in known.calls):
+        return False
+    if known.owner and (len(made.names) < 2 or made.names[-2] not in known.owner):
+        return False
+    return made.call is None or _has_arguments(known, made.call)
+
+
+def _is_name(name: str, made: _Made) -> bool:
+    if name.startswith("."):
+        return len(made.names) > 1 and name == f".{made.names[-1]}" or name == made.name
+    if name.endswith(".*"):
+        return made.name.startswith(name[:-1])
+    return made.name == name
+
+
+def _has_arguments(known: CostlyCall, call: ast.Call) -> bool:
+    given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    if given.keys() & set(known.without):
+        return False
+    if known.keyword and not _has_one(known.keyword, given):
+        return False
+    if len(call.args) < known.arguments:
+        return False
+    return _begins_with(known, call)
+
+
+def _has_one(wanted: Mapping[str, Any], given: Mapping[str, ast.expr]) -> bool:
+    return any(
+        name in given and (value == _ANY or _value(given[name]) == value)
+        for name, value in wanted.items()
+    )
+
+
+def _begins_with(known: CostlyCall, call: ast.Call) -> bool:
+    first = call.args[0] if call.args else None
+    if known.constant is not None and _value(first) != known.constant:
+        return False
+    if known.first == "list":
+        return isinstance(first, ast.List | ast.ListComp | ast.GeneratorExp)
+    return known.first != "name" or isinstance(first, ast.Name | ast.Attribute)
+
+
+def _value(node: ast.expr | None) -> object:
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+# Expressions that stand for calls.
+
+_DIAGONALS = ("diag", "diagonal", "trace")
+
+
+def _of_operation(node: ast.BinOp, names: FileNames) -> Iterator[_Made]:
+    if isinstance(node.op, ast.Sub) and _has_new_axis(node.left):
+        yield _expression("x[:, None] - y", node)
+    if isinstance(node.op, ast.MatMult) and _is_call_of(node.left, names, "diag"):
+        yield _expression("diag(x) @ y", node)
+
+
+def _expression(name: str, node: ast.expr) -> _Made:
+    return _Made(name, ast.unparse(node)[:60], node, None, ())
+
+
+def _has_new_axis(node: ast.expr) -> bool:
+    """Whether it is written with an axis of length one in its middle or at its end."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple):
+        return False
+    indexes = node.slice.elts
+    return any(isinstance(i, ast.Constant) and i.value is None for i in indexes[1:])
+
+
+def _is_call_of(node: ast.expr, names: FileNames, function: str) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    called = names.called(node)
+    return bool(called.path) and called.names[-1] == function
+
+
+def _of_diagonal(call: ast.Call, called: Called) -> str:
+    """`trace(x @ y)` and the like; "" for other calls."""
+    if not called.path or called.names[-1] not in _DIAGONALS or not call.args:
+        return ""
+    first = call.args[0]
+    if not (isinstance(first, ast.BinOp) and isinstance(first.op, ast.MatMult)):
+        return ""
+    name = "trace" if called.names[-1] == "trace" else "diag"
+    return f"{name}(x @ y)"

@@ -1,0 +1,205 @@
+"""Of the program's lines that take much of the step the one that makes a call which is
+known to cost more than it looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from tfadvisor.metrics.kinds import first_device_ops, of_step_time
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
+from tfadvisor.metrics.steady import a_device, class_shares
+from tfadvisor.tallies import added_up, listed
+from tfadvisor.timeline.names.frames import place_in_words
+from tfadvisor.timeline.summary import HotOp
+from tfadvisor.units import Unit
+from tfadvisor.vocabulary import TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.causes import CostlyCall, ProgramSource, Where
+
+_LARGE = 0.1
+"""Of the step; TensorFlow's GPU guide calls such a loss worth fixing."""
+_OF_LINE = 0.2
+"""Of a line's time, for an op's path to say what the line does."""
+
+
+class _Line(msgspec.Struct, frozen=True):
+    """A line of the program and what it takes."""
+
+    fraction: float
+    """Of step time."""
+    file: str
+    line: int
+    function: str
+    where: Where
+    paths: str = ""
+    """Of its ops, as the framework names them."""
+    callers: tuple[tuple[str, int], ...] = ()
+    """(file, line) of the program's lines that lead to it, the innermost first."""
+
+
+class _Costly(msgspec.Struct, frozen=True):
+    """One that makes such a call."""
+
+    at: _Line
+    known: CostlyCall
+    words: str
+
+
+@once
+def _costly(question: Question) -> _Costly:
+    """Of those that take a tenth of the step the largest. Raises MetricAbsent."""
+    source = question.settings.source
+    if source is None:
+        raise MetricAbsent("the program's source is not given: --source DIR")
+    lines = [line for line in _lines(question) if line.fraction >= _LARGE]
+    for line in sorted(lines, key=lambda line: -line.fraction):
+        found = _made_on(source, line)
+        if found is not None:
+            return found
+    raise MetricAbsent("no line that takes a tenth of the step makes a call known here")
+
+
+def _made_on(source: ProgramSource, at: _Line) -> _Costly | None:
+    made = source.costly_call(at.file, at.line, at.where, at.paths)
+    if made is not None:
+        return _Costly(at, made.known, made.words)
+    for file, line in at.callers:
+        made = source.costly_call(file, line, at.where, at.paths, around=True)
+        if made is not None:
+            caller = replace(at, file=file, line=line, function="")
+            return _Costly(caller, made.known, made.words)
+    return None
+
+
+def _lines(question: Question) -> Iterator[_Line]:
+    yield from _of_host(question)
+    yield from _of_pipeline(question)
+    yield from _of_devices(question)
+
+
+def _of_host(question: Question) -> Iterator[_Line]:
+    """Lines of Python, and those that launch ops one by one, by samples of the run: of
+    each no more than the trace has of such time while no device works.
+    """
+    account = question.settings.account
+    if account is None:
+        return
+    shares = class_shares(question.run)
+    of_python = shares[TimeClass.HOST] + shares[TimeClass.INPUT]
+    for share in account.python_at:
+        for place in share.places[:1]:
+            fraction = min(share.fraction, of_python)
+            yield _Line(fraction, place.file, place.line, place.function, "host")
+    of_launches = of_python + shares[TimeClass.LAUNCH]
+    for share in account.ops_at:
+        for place in share.places[:1]:
+            fraction = min(share.fraction, of_launches)
+            yield _Line(fraction, place.file, place.line, place.function, "launch")
+
+
+def _of_pipeline(question: Question) -> Iterator[_Line]:
+    """Lines of an input pipeline's own threads, as far as the step waits for it."""
+    account = question.settings.account
+    pipeline = None if account is None else account.pipeline
+    if pipeline is None:
+        return
+    waits = class_shares(question.run)[TimeClass.INPUT]
+    for share in pipeline.lines:
+        for place in share.places[:1]:
+            fraction = share.fraction * waits
+            yield _Line(fraction, place.file, place.line, place.function, "host")
+
+
+def _of_devices(question: Question) -> Iterator[_Line]:
+    """Lines that compiled programs are made of, by their HLO."""
+    try:
+        hot = first_device_ops(question)
+    except MetricAbsent:
+        return
+    known = [op for op in hot.ops if op.known is not None and op.known.file]
+    for (file, line), ops in listed((_line_of(op), op) for op in known).items():
+        fraction = of_step_time(question, ops, hot)
+        yield _Line(fraction, file, line, "", "device", _paths(ops), _callers(ops[0]))
+
+
+def _line_of(op: HotOp) -> tuple[str, int]:
+    return (op.known.file, op.known.line) if op.known is not None else ("", 0)
+
+
+def _callers(op: HotOp) -> tuple[tuple[str, int], ...]:
+    frames = op.known.location.frames if op.known and op.known.location else ()
+    return tuple((frame.file.rpartition("/")[2], frame.line) for frame in frames)
+
+
+def _paths(ops: list[HotOp]) -> str:
+    """Of those that take much of the line's time, the line's own part alone."""
+    time = added_up(
+        (op.known.op_name if op.known is not None else "", op.total_ps) for op in ops
+    )
+    least = _OF_LINE * sum(time.values())
+    return " ".join(path for path, ps in time.items() if ps >= least)
+
+
+@metric(unit=Unit.FRACTION, needs=(a_device,))
+def costly_call_fraction(question: Question) -> float:
+    """Share of step time on the program's line that takes most of those which make a
+    call that is known to cost more than it looks (costly_calls.yaml): by samples of the
+    run where Python runs, by HLO where devices compute. Lines below a tenth of the step
+    do not count.
+    """
+    return _costly(question).at.fraction
+
+
+@fact
+def costly_call(question: Question) -> str:
+    """That call, as the program writes it: `np.random.choice`."""
+    return _costly(question).words
+
+
+@fact
+def costly_call_line(question: Question) -> str:
+    """That line: `sample (train.py:31)`."""
+    at = _costly(question).at
+    return place_in_words(at.file, at.line, at.function)
+
+
+@fact
+def costly_call_does(question: Question) -> str:
+    """What the call does, by its library's documentation, as the end of a sentence."""
+    return _costly(question).known.why
+
+
+@fact
+def costly_call_change(question: Question) -> str:
+    """What costs less, and when."""
+    return _costly(question).known.change
+
+
+@fact
+def costly_call_before(question: Question) -> str:
+    """An example of it, two lines or so."""
+    return _costly(question).known.before
+
+
+@fact
+def costly_call_after(question: Question) -> str:
+    """The same as it costs less."""
+    return _costly(question).known.after
+
+
+@fact
+def costly_call_cost(question: Question) -> str:
+    """What the change costs or alters besides."""
+    return _costly(question).known.cost
+
+
+@fact
+def costly_call_guide(question: Question) -> str:
+    """The page of the library that says so."""
+    return _costly(question).known.guide
