@@ -26,7 +26,7 @@ from tfadvisor.units import duration, percent
 from tfadvisor.vocabulary import Severity
 
 if TYPE_CHECKING:
-    from tfadvisor.causes import MadeAnew, ProgramSource
+    from tfadvisor.causes import MadeAnew, MadeCall, ProgramSource
 
 MADE_ANEW = "a compiled function that is made anew in each call"
 LARGE_OUTSIDE = 0.1
@@ -90,7 +90,7 @@ def outside_of(
     if account is not None:
         account = account.lasting
         beside = [
-            _with_its_compiler(_by_samples(part, account), part, framework, source)
+            _by_its_source(_by_samples(part, account), part, framework, source)
             for part in account.outside
             if part.fraction >= _WORTH_A_FINDING and _is_known(part)
         ]
@@ -372,6 +372,33 @@ def _of_kind(part: RunPart) -> Fix | None:
 def _is_much(part: RunPart, kind: str) -> bool:
     inside = sum(inner.fraction for inner in part.parts if inner.kind == kind)
     return inside >= _MUCH * part.fraction
+
+
+def _by_its_source(
+    found: Outside, part: RunPart, framework: str, source: ProgramSource | None
+) -> Outside:
+    """With the cure that the program's source shows on its first line."""
+    if found.fix is not None and found.fix is not _ASK_HOW_OFTEN:
+        return _with_its_compiler(found, part, framework, source)
+    made = None
+    if source is not None and part.places:
+        place = part.places[0]
+        made = source.costly_call(place.file, place.line, "host")
+    return found if made is None else replace(found, fix=_cheaper(made))
+
+
+def _cheaper(made: MadeCall) -> Fix:
+    known = made.known
+    return Fix(
+        "code",
+        f"It calls {made.words}: {known.why}. {known.change}",
+        f"{known.after}# {known.guide}",
+        {},
+        "the libraries that it names",
+        known.cost,
+        cures="a call that does more than is needed, or does it again",
+        before=known.before,
+    )
 
 
 def _with_its_compiler(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     )
     from tfadvisor.causes.cause import OPS_ONE_BY_ONE, Cause, Done
     from tfadvisor.causes.compilable import HostWork
-    from tfadvisor.causes.costly_calls import CostlyCall, Where
+    from tfadvisor.causes.costly_calls import CostlyCall, MadeCall, Where
     from tfadvisor.causes.made_anew import MadeAnew
     from tfadvisor.causes.of_activities import causes_of
     from tfadvisor.causes.of_samples import NoAccount, account_of
@@ -40,6 +40,7 @@ else:
             "CostlyCall": "costly_calls",
             "HostWork": "compilable",
             "MadeAnew": "made_anew",
+            "MadeCall": "costly_calls",
             "NoAccount": "of_samples",
             "PipelinePython": "account",
             "ProgramSource": "program_source",
@@ -76,6 +77,7 @@ __all__ = [
     "Done",
     "HostWork",
     "MadeAnew",
+    "MadeCall",
     "NoAccount",
     "PipelinePython",
     "ProgramSource",

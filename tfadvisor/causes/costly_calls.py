@@ -16,6 +16,8 @@ import msgspec
 from tfadvisor.causes.called import Called, FileNames, dotted
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import covers, functions_around, own_nodes
+from tfadvisor.printable import cut
+from tfadvisor.tallies import listed
 
 Where = Literal["host", "launch", "device"]
 """What runs where the time is: Python and NumPy, the launch of ops one by one, or a
@@ -24,6 +26,8 @@ _TABLE = Path(__file__).with_suffix(".yaml")
 _POSITIONS = ("iloc", "loc", "iat")
 """Attributes of pandas' frames that look rows up."""
 _ANY = "any"
+_LONGEST = 60
+"""Characters of an expression."""
 
 
 class CostlyCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,7 +83,7 @@ class _Made(NamedTuple):
     call: ast.Call | None
     """That has its arguments."""
     names: tuple[str, ...]
-    """As it is written."""
+    """Of a method, as it is written."""
 
 
 @cache
@@ -96,6 +100,7 @@ class CallsOfFile:
     """Which calls of the table the lines of a file make."""
 
     def __init__(self, parsed: ParsedFile) -> None:
+        """parsed: the file."""
         self._parsed = parsed
 
     def made_on(
@@ -152,14 +157,13 @@ class CallsOfFile:
         called = self._names.called(call)
         special = _of_diagonal(call, called)
         if special:
-            return _Made(special, special, call, call, ())
+            return _expression(special, call)
         origin = self._origin(call.func)
         name = called.path or (origin[0] if origin else "") or called.words
-        return _Made(name, called.words, call, call, tuple(called.names))
+        method = () if called.path else tuple(called.names)
+        return _Made(name, called.words, call, call, method)
 
-    def _of_items(
-        self, node: ast.Subscript | ast.For, pattern: str
-    ) -> Iterator[_Made]:
+    def _of_items(self, node: ast.Subscript | ast.For, pattern: str) -> Iterator[_Made]:
         """What is taken, one by one or in a loop, out of what a call made."""
         owner = node.value if isinstance(node, ast.Subscript) else node.iter
         origin = self._origin(owner)
@@ -189,13 +193,15 @@ class CallsOfFile:
 
     @cached_property
     def _makers(self) -> dict[str, ast.Call]:
-        found: dict[str, list[ast.Call]] = {}
-        for node in ast.walk(self._parsed.tree):
-            for target, value in _bound(node):
-                name = dotted(target)[-1]
-                if isinstance(value, ast.Call):
-                    found.setdefault(name, []).append(value)
-        return {name: calls[0] for name, calls in found.items() if len(calls) == 1}
+        every = (_bound(node) for node in ast.walk(self._parsed.tree))
+        found = listed(
+            (dotted(target)[-1], value) for pairs in every for target, value in pairs
+        )
+        return {
+            name: values[0]
+            for name, values in found.items()
+            if len(values) == 1 and isinstance(values[0], ast.Call)
+        }
 
 
 def _bound(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -227,7 +233,7 @@ def _is_meant(known: CostlyCall, made: _Made) -> bool:
 
 def _is_name(name: str, made: _Made) -> bool:
     if name.startswith("."):
-        return len(made.names) > 1 and name == f".{made.names[-1]}" or name == made.name
+        return name == made.name or name[1:] in made.names[1:][-1:]
     if name.endswith(".*"):
         return made.name.startswith(name[:-1])
     return made.name == name
@@ -270,22 +276,38 @@ _DIAGONALS = ("diag", "diagonal", "trace")
 
 
 def _of_operation(node: ast.BinOp, names: FileNames) -> Iterator[_Made]:
-    if isinstance(node.op, ast.Sub) and _has_new_axis(node.left):
-        yield _expression("x[:, None] - y", node)
+    if isinstance(node.op, ast.Sub) and _is_of_pairs(node.left, node.right):
+        yield _expression("x[:, None] - y[None]", node)
     if isinstance(node.op, ast.MatMult) and _is_call_of(node.left, names, "diag"):
         yield _expression("diag(x) @ y", node)
 
 
 def _expression(name: str, node: ast.expr) -> _Made:
-    return _Made(name, ast.unparse(node)[:60], node, None, ())
+    return _Made(name, cut(ast.unparse(node), _LONGEST), node, None, ())
 
 
-def _has_new_axis(node: ast.expr) -> bool:
-    """Whether it is written with an axis of length one in its middle or at its end."""
-    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple):
+def _is_of_pairs(left: ast.expr, right: ast.expr) -> bool:
+    """Whether both have new axes, at different places, or are one array with one."""
+    axes = _new_axes(left), _new_axes(right)
+    if not any(axes) or axes[0] == axes[1]:
         return False
-    indexes = node.slice.elts
-    return any(isinstance(i, ast.Constant) and i.value is None for i in indexes[1:])
+    bases = (
+        ast.dump(side.value if isinstance(side, ast.Subscript) else side)
+        for side in (left, right)
+    )
+    return all(axes) or len(set(bases)) == 1
+
+
+def _new_axes(node: ast.expr) -> list[int]:
+    """Where it is written with axes of length one."""
+    if not isinstance(node, ast.Subscript):
+        return []
+    indexes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return [
+        at
+        for at, index in enumerate(indexes)
+        if isinstance(index, ast.Constant) and index.value is None
+    ]
 
 
 def _is_call_of(node: ast.expr, names: FileNames, function: str) -> bool:

@@ -184,13 +184,13 @@ def costly_call_change(question: Question) -> str:
 @fact
 def costly_call_before(question: Question) -> str:
     """An example of it, two lines or so."""
-    return _costly(question).known.before
+    return _costly(question).known.before.rstrip()
 
 
 @fact
 def costly_call_after(question: Question) -> str:
     """The same as it costs less."""
-    return _costly(question).known.after
+    return _costly(question).known.after.rstrip()
 
 
 @fact
