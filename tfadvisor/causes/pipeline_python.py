@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from tfadvisor.arrays import BoolArray, Int64Array
 
 _RUNS = re.compile(
-    r"tensorflow/python/ops/script_ops\.py|keras/.*/(?:py_dataset_adapter|data_utils)\.py"
+    r"tensorflow/python/ops/script_ops\.py"
+    r"|keras/(?:\w+/){1,6}(?:py_dataset_adapter|data_utils)\.py"
 )
 """Files of TensorFlow and Keras that call the program's Python for a pipeline."""
 _ADAPTER = "py_dataset_adapter.py"

@@ -140,13 +140,17 @@ def test_a_program_whose_stacks_are_seen_is_recorded_in_one_window(
 
 
 def test_a_step_that_is_asked_for_by_name_is_recorded_with_calls(place: Place) -> None:
-    """Of Python functions, one of which it may be."""
+    """Of Python functions, one of which it may be: in the last window. On a busy machine
+    one without calls may hold too few steps, and is tried again.
+    """
     program = place.program(TRAINS)
 
     wanted = "--steps", 5, "--step-is", "no_such_step"
     place.run(*wanted, "--", sys.executable, program, 1000)
 
-    assert place.log.read_text() == "2 0\n2 1\n"
+    windows = place.log.read_text().splitlines()
+    assert set(windows[:-1]) == {"2 0"}
+    assert windows[-1] == "2 1"
 
 
 def test_the_trace_is_kept_with_a_note(place: Place) -> None:
@@ -211,7 +215,9 @@ def test_an_endless_program_can_be_stopped_through_its_launcher(place: Place) ->
 
 
 def test_tensorflow_is_recorded_with_its_own_levels(place: Place) -> None:
-    """Without a warning, which 2.21 gives for each option."""
+    """Without a warning, which 2.21 gives for each option; in each window, of which a
+    busy machine may need several.
+    """
     program = place.program(
         """
         import time, tensorflow as tf
@@ -224,8 +230,7 @@ def test_tensorflow_is_recorded_with_its_own_levels(place: Place) -> None:
     code, _, _ = place.run("--steps", 5, "--", sys.executable, program)
 
     assert code == 0
-    windows = place.log.read_text().splitlines()
-    assert windows == ["{}"]
+    assert set(place.log.read_text().splitlines()) == {"{}"}
 
 
 def test_a_program_that_crashes_ends_with_3_and_one_line(place: Place) -> None:
@@ -427,13 +432,14 @@ def test_an_interrupt_reaches_the_program(place: Place) -> None:
         import time, jax
         jax.jit(print)
         try:
+            open("begun", "w").close()
             time.sleep(60)
         except KeyboardInterrupt:
             print("put away")
         """
     )
     running = place.start("--after", 50, "--", sys.executable, program)
-    time.sleep(1.5)
+    wait_for((place.folder / "begun").exists)
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=20)
 
