@@ -155,7 +155,7 @@ class CallsOfFile:
 
     def _of_call(self, call: ast.Call) -> _Made:
         called = self._names.called(call)
-        special = _of_diagonal(call, called)
+        special = _of_diagonal(call, called) or _of_mask(call, called)
         if special:
             return _expression(special, call)
         origin = self._origin(call.func)
@@ -273,6 +273,8 @@ def _value(node: ast.expr | None) -> object:
 # Expressions that stand for calls.
 
 _DIAGONALS = ("diag", "diagonal", "trace")
+_CHOICE = 3
+"""Arguments of a where that chooses."""
 
 
 def _of_operation(node: ast.BinOp, names: FileNames) -> Iterator[_Made]:
@@ -298,7 +300,7 @@ def _is_of_pairs(left: ast.expr, right: ast.expr) -> bool:
     return all(axes) or len(set(bases)) == 1
 
 
-def _new_axes(node: ast.expr) -> list[int]:
+def _new_axes(node: ast.AST) -> list[int]:
     """Where it is written with axes of length one."""
     if not isinstance(node, ast.Subscript):
         return []
@@ -315,6 +317,15 @@ def _is_call_of(node: ast.expr, names: FileNames, function: str) -> bool:
         return False
     called = names.called(node)
     return bool(called.path) and called.names[-1] == function
+
+
+def _of_mask(call: ast.Call, called: Called) -> str:
+    """`where(mask[:, None], x, 0)` and the like; "" for other calls."""
+    if not called.path or called.names[-1] != "where" or len(call.args) != _CHOICE:
+        return ""
+    is_wide = any(_new_axes(node) for node in ast.walk(call.args[0]))
+    is_zero = _value(call.args[2]) == 0
+    return "where(mask[:, None], x, 0)" if is_wide and is_zero else ""
 
 
 def _of_diagonal(call: ast.Call, called: Called) -> str:

@@ -163,6 +163,14 @@ def costly_call(question: Question) -> str:
 
 
 @fact
+def costly_call_where(question: Question) -> str:
+    """What its time is: host, where Python and NumPy run; launch, where Python runs ops
+    one by one; device, where a compiled program runs.
+    """
+    return _costly(question).at.where
+
+
+@fact
 def costly_call_line(question: Question) -> str:
     """That line: `sample (train.py:31)`."""
     at = _costly(question).at
