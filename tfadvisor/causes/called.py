@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from tfadvisor.timeline.names.stack_frames import FRAMEWORKS
@@ -213,8 +214,7 @@ def arguments_in(node: ast.AST) -> set[str]:
     return {inner.arg for inner in ast.walk(node) if isinstance(inner, ast.arg)}
 
 
-def functions_in(tree: ast.AST) -> Iterator[Function]:
-    """The outer ones before those inside of them."""
-    for node in ast.walk(tree):
-        if isinstance(node, Function):
-            yield node
+@lru_cache(maxsize=256)
+def functions_in(tree: ast.AST) -> tuple[Function, ...]:
+    """The outer ones before those inside of them. Many ask it of the same few files."""
+    return tuple(node for node in ast.walk(tree) if isinstance(node, Function))

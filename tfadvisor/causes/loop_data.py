@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -43,10 +44,11 @@ Name = str
 """Of a variable, or `self.state` for an attribute."""
 
 
-def loops(tree: ast.Module) -> Iterator[Loop]:
+@lru_cache(maxsize=256)
+def loops(tree: ast.Module) -> tuple[Loop, ...]:
     """The innermost first: what a loop inside of another calls belongs to it."""
     found = [node for node in ast.walk(tree) if isinstance(node, Loop)]
-    yield from sorted(found, key=lambda loop: -loop.lineno)
+    return tuple(sorted(found, key=lambda loop: -loop.lineno))
 
 
 def tie_in(

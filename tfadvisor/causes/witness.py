@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -95,8 +96,13 @@ def _is_one_of(
     return isinstance(node, ast.Name) and node.id in names
 
 
-def made_by_calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
+@lru_cache(maxsize=256)
+def made_by_calls(tree: ast.Module) -> tuple[tuple[str, ast.Call], ...]:
     """(name, the call whose result it bears)."""
+    return tuple(_made_by_calls(tree))
+
+
+def _made_by_calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             for target in node.targets:
