@@ -19,6 +19,7 @@ from tfadvisor.advice.measured import Measured
 from tfadvisor.errors import TraceError
 from tfadvisor.files import replace_file
 from tfadvisor.metrics import Metrics, Settings, measure
+from tfadvisor.metrics.few_steps import share_of_steps
 from tfadvisor.metrics.one_by_one import step_function
 from tfadvisor.report import MetricValue, Report, StepsInfo
 from tfadvisor.report.assembly.attribution import attribution
@@ -49,6 +50,7 @@ from tfadvisor.trace.counters import read_counters
 from tfadvisor.trace.noted_sources import noted_beside
 from tfadvisor.trace.remote_path import RemotePath
 from tfadvisor.trace.samples import Samples, read_samples
+from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
     from tfadvisor.causes import ProgramSource, RunAccount
@@ -56,6 +58,9 @@ if TYPE_CHECKING:
     from tfadvisor.timeline import HostTimeline
     from tfadvisor.timeline.host import BufferFill
     from tfadvisor.trace.columns import HostTrace
+
+_COMPILES = 0.1
+"""Of a step, which compiles if that takes so much of it."""
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -424,7 +429,12 @@ def _account(
         stepping = source.calls_of(step) if source and step else frozenset()
         on_host = None if source is None else source.runs_on_host
         account = account_of(
-            samples, step_ms_of(summary), stepping, _fill(summary), on_host
+            samples,
+            step_ms_of(summary),
+            stepping,
+            _fill(summary),
+            on_host,
+            share_of_steps(summary, TimeClass.COMPILE, _COMPILES),
         )
         return with_lines(account, source), ""
     except NoAccount as error:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from tfadvisor.arrays import BoolArray, Int64Array
     from tfadvisor.trace.samples import Samples
 
+_MOST_STEPS, _SOME_STEPS = 0.5, 0.2
+"""Of the recorded steps, that compile."""
 _IN_A_ROW = 2.0
 """Times as many samples in a row as chance makes of a statement's share."""
 _TURNS_APART, _SAMPLES_APART = 1.5, 4
@@ -86,21 +88,36 @@ class Pace(msgspec.Struct, frozen=True):
     """0 for unknown."""
     every_us: int
     """A mean, where many could not be read."""
+    compiling: float = 0.0
+    """Of the recorded steps, that compile; 0 for unknown."""
 
     @classmethod
     def of(
         cls,
         samples: Samples,
         step_ms: float,
+        compiling: float = 0.0,
     ) -> Pace:
-        """step_ms: of a step in the recorded window, 0 for unknown."""
+        """step_ms: of a step in the recorded window, 0 for unknown. compiling: as the
+        field.
+        """
         step_us = int(max(step_ms, samples.round_ms) * 1000)
         every_us = max(samples.every_ns // 1000, 1)
         ticks = max((samples.ended_ns - samples.began_ns) // samples.every_ns, 1)
         processes = {process for _, _, process in samples.threads}
         asked = ticks * max(len(processes), 1)
         answered = max(1 - samples.errors / asked, _FEWEST_ANSWERED)
-        return cls(step_us, int(every_us / answered))
+        return cls(step_us, int(every_us / answered), compiling)
+
+    @property
+    def compiles(self) -> bool:
+        """Whether an ordinary step compiles: what does is a part of it then."""
+        return self.compiling >= _MOST_STEPS
+
+    @property
+    def compiles_again(self) -> bool:
+        """Whether what compiles in the recorded steps did not come once."""
+        return self.compiling >= _SOME_STEPS
 
     @property
     def apart_us(self) -> float:
@@ -213,7 +230,8 @@ def level_of(
     ]
     waits = _long_waits(sampled, statement, asking, pace)
     sampled = replace(sampled, is_pause=sampled.is_pause | waits)
-    runs = ~np.isin(works, (_COMPILES, *_BESIDE))  # what may be on the step's line
+    others_work = _BESIDE if pace.compiles else (_COMPILES, *_BESIDE)
+    runs = ~np.isin(works, others_work)  # what may be on the step's line
     frees = stacks.in_freeing[sampled.stack] & (sampled.us >= LONG_FREEING_US) & runs
     runs &= ~frees
     loop = statement.copy()

@@ -141,18 +141,19 @@ def account_of(
     stepping: frozenset[tuple[str, int]] = frozenset(),
     fill: BufferFill | None = None,
     on_host: OnHost | None = None,
+    compiling: float = 0.0,
 ) -> RunAccount:
     """step_ms: of a step in the recorded window, 0 for unknown. stepping: lines that
     call the step, with the name of their file. fill: of a shuffle in the trace.
     on_host: whether all that a line of the program calls runs on the host; None for
-    unknown.
+    unknown. compiling: the share of the recorded steps that compile; 0 for unknown.
 
     Raises NoAccount with the reason.
     """
     if samples.why:
         raise NoAccount(samples.why)
     stacks = stacks_of(samples)
-    pace = Pace.of(samples, step_ms)
+    pace = Pace.of(samples, step_ms, compiling)
     whole = sampled_of(samples)
     whole = replace(whole, is_pause=_pauses(whole, samples, pace))
     loop = None if samples.loop is None else (samples.loop[0], samples.loop[1])
@@ -227,7 +228,9 @@ def _first_step_us(
     """When the statement that takes most of the steps is met first without compiling,
     us since the first sample; None where no step is seen.
     """
-    before = stacks.imports | stacks.does(Work.COMPILE)
+    before = stacks.imports
+    if not pace.compiles:
+        before = before | stacks.does(Work.COMPILE)
     ready = readable(stacks, sampled.only(~before[sampled.stack]))
     level = loop_level(stacks, ready, pace, loop) if len(ready) else None
     if level is None or not level.in_steps.any():
@@ -238,6 +241,8 @@ def _first_step_us(
     us = np.bincount(level.statement[steps], weights=level.sampled.us[steps])
     is_first = steps & (level.statement == us.argmax())
     first_us = int(level.sampled.at_us[is_first][0])
+    if pace.compiles_again:
+        return first_us
     return _compiled_us(stacks, sampled, first_us)
 
 
@@ -246,14 +251,18 @@ def _compiled_us(
     sampled: Sampled,
     first_us: int,
 ) -> int:
-    """When what a step calls first is compiled: behind what compiles soon after it."""
+    """When what a step calls first is compiled: behind what compiles soon after it,
+    unless hardly anything follows that.
+    """
+    began_us = first_us
     compiles = stacks.does(Work.COMPILE)[sampled.stack]
     ends = (sampled.at_us + sampled.us)[compiles]
     begins = sampled.at_us[compiles]
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
         if first_us <= begin <= first_us + _SOON_US:
             first_us = end
-    return first_us
+    is_end = sampled.seen[sampled.at_us >= first_us].sum() < FEWEST
+    return began_us if is_end else first_us
 
 
 class _RunTime(msgspec.Struct, frozen=True):
@@ -356,7 +365,8 @@ class _RunTime(msgspec.Struct, frozen=True):
         level, depth = self.level, self.level.depth
         sampled = level.sampled
         works = self.works(sampled, depth)
-        is_work = np.isin(works, [WORKS.index(work) for work in _NO_STEPS])
+        no_steps = BESIDE_STEPS if self.pace.compiles else _NO_STEPS
+        is_work = np.isin(works, [WORKS.index(work) for work in no_steps])
         is_work &= ~level.is_apart
         once = is_work & self._compiles_in_few_turns()
         is_work &= ~once
@@ -547,6 +557,12 @@ class _RunTime(msgspec.Struct, frozen=True):
         is_any = np.logical_or.reduce([*does, self.stacks.in_freeing])
         return bool(self.level.asks.any() or is_any[self.runs.stack].any())
 
+    def _turns_of(self, sampled: Sampled, kind: str) -> int | None:
+        """As turns_of; what some of the recorded steps compile did not come once."""
+        turns = turns_of(sampled)
+        is_again = kind == Work.COMPILE.value and self.pace.compiles_again
+        return None if turns == 1 and is_again else turns
+
     def _made(
         self,
         sampled: Sampled,
@@ -564,7 +580,7 @@ class _RunTime(msgspec.Struct, frozen=True):
             share.seconds,
             share.seen,
             share.places,
-            turns_of(sampled),
+            self._turns_of(sampled, kind),
             self.inside(sampled, depth),
             int(sampled.us[alone].sum()) / self.total,
         )

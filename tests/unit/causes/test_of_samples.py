@@ -462,6 +462,48 @@ def test_compiling_inside_of_the_steps_line_is_no_step() -> None:
     assert part(account, "compiling").turns == 1
 
 
+EVERY = f"{MAIN}:42 {INSTALLED}jax/_src/compiler.py:backend_compile_and_load:395"
+"""The step's line, while it compiles."""
+
+
+def test_a_step_that_compiles_is_a_step() -> None:
+    """Each of 30 turns compiles for 58 of 60 samples, from the first one on: the trace
+    shows it in each recorded step.
+    """
+    before = [("train.py:<module>:80", 50)]
+    script = [*before, *30 * [(EVERY, 58), (f"{MAIN}:43", 2)]]
+    account = account_of(sampled(script), 600.0, compiling=1.0)
+
+    assert shares(account) == {"steps": 1.0}
+    assert account.seconds == pytest.approx(18.0, abs=0.1)
+    (compiles, _) = part(account, "steps").statements
+    assert (compiles.kind, compiles.seen) == ("compile", 30 * 58)
+
+
+def test_an_evaluation_is_no_step_where_steps_compile() -> None:
+    """Behind each of 4 times 5 turns it compiles for 60 samples at line 45."""
+    evaluates = EVERY.replace("train.py:main:42", "train.py:main:45 eval.py:evaluate:6")
+    script = 4 * [*5 * [(EVERY, 18), (f"{MAIN}:43", 2)], (evaluates, 60)]
+    account = account_of(sampled(script), 200.0, compiling=1.0)
+
+    assert shares(account) == {"steps": 400 / 640, "compiling": 240 / 640}
+    assert part(account, "compiling").turns == 4
+
+
+@pytest.mark.parametrize(("compiling", "turns"), [(0.0, 1), (0.33, None)])
+def test_what_some_recorded_steps_compile_did_not_come_once(
+    compiling: float, turns: int | None
+) -> None:
+    """Of three turns one compiles for 30 samples, all three are of 1 sample: nowhere is
+    the program elsewhere for longer than 30 ms.
+    """
+    turn = [(f"{MAIN}:42 {RUNS}", 2), (f"{MAIN}:43", 1)]
+    script = 40 * [*turn, (EVERY, 30)]
+    account = account_of(sampled(script), 10.0, compiling=compiling)
+
+    assert part(account, "compiling").turns == turns
+
+
 def test_what_is_seen_once_is_not_dropped() -> None:
     """One sample of 201 is in the save: 0.5%."""
     saves = (f"{MAIN}:45 tensorflow/checkpoint/checkpoint_management.py:save:9", 1)
