@@ -94,7 +94,12 @@ def outside_of(
             for part in account.outside
             if part.fraction >= _WORTH_A_FINDING and _is_known(part)
         ]
-        found = [*beside, *_predicted_in_steps(account), *_op_by_op_in_steps(account)]
+        found = [
+            *beside,
+            *_predicted_in_steps(account),
+            *_compiled_in_steps(account, framework, source),
+            *_op_by_op_in_steps(account),
+        ]
         return tuple(sorted(found, key=lambda part: -part.share))
     if measured is None or measured.between < LARGE_OUTSIDE:
         return ()
@@ -117,16 +122,40 @@ def outside_of(
 
 def _predicted_in_steps(account: RunAccount) -> list[Outside]:
     """Keras' predict on a line of the program that a training loop comes to, as in a
-    callback after each batch or some.
+    callback after each batch or some; where the loop does nothing else, if the calls
+    mostly build their pipelines.
     """
     statements = account.parts[0].statements if account.parts else ()
-    if all(part.kind == PREDICTS for part in statements):
-        return []
+    is_all = all(part.kind == PREDICTS for part in statements)
+    within = " within the loop" if is_all else " within the training loop"
     return [
-        _by_samples(part, account, " within the training loop")
+        _by_samples(part, account, within)
         for part in statements
-        if part.kind == PREDICTS and part.fraction >= _WORTH_A_FINDING
+        if part.kind == PREDICTS
+        and part.fraction >= _WORTH_A_FINDING
+        and (not is_all or _share_of(part, "building") >= _MOSTLY)
     ]
+
+
+def _compiled_in_steps(
+    account: RunAccount, framework: str, source: ProgramSource | None
+) -> list[Outside]:
+    """What the statements of the loop compile, where most steps do."""
+    statements = account.parts[0].statements if account.parts else ()
+    found = []
+    for compiles in (inner for part in statements for inner in part.parts):
+        if compiles.kind == "compile" and compiles.fraction >= _WORTH_A_FINDING:
+            part = RunPart(
+                compiles.what,
+                compiles.kind,
+                compiles.fraction,
+                compiles.seconds,
+                compiles.seen,
+                compiles.places,
+            )
+            outside = _by_samples(part, account, " within the loop")
+            found.append(_with_its_compiler(outside, part, framework, source))
+    return found
 
 
 def _op_by_op_in_steps(account: RunAccount) -> list[Outside]:
@@ -185,7 +214,7 @@ def _by_samples(part: RunPart, account: RunAccount, within: str = "") -> Outside
     return Outside(
         share=part.fraction,
         title=f"{percent(part.fraction)} of the run is {part_words(part)}"
-        f"{_MOSTLY_DOES.get(part.kind, '') if _has_name(part) else ''}",
+        f"{_mostly_does(part)}",
         how=f"{took} of the {whole} since the {account.since}{times}{within}, by "
         f"samples of the main thread.{fills}",
         seen=f"{part.seen:,} of {account.samples:,} samples",
@@ -205,6 +234,16 @@ _MOSTLY_DOES = {
     "pictures": ", mostly drawing or encoding pictures",
 }
 """Of a part that is named for the program's function."""
+
+
+_BUILDS_ANEW = ", mostly building an input pipeline for each call"
+
+
+def _mostly_does(part: RunPart) -> str:
+    """In words after its name; "" where that says it."""
+    if part.kind == PREDICTS and _share_of(part, "building") >= _MOSTLY:
+        return _BUILDS_ANEW
+    return _MOSTLY_DOES.get(part.kind, "") if _has_name(part) else ""
 
 
 def _has_name(part: RunPart) -> bool:
@@ -300,7 +339,7 @@ _PREDICT_AT_ONCE = Fix(
     {},
     "any TensorFlow 2",
     "One call holds the results of all rows in memory.",
-    cures="predict for a few rows at a time",
+    cures="a pipeline that Keras builds for each call of predict or evaluate",
     before="for row in rows:\n    scores.append(model.predict(row[None], verbose=0))",
 )
 _PICTURES = _code(
@@ -370,8 +409,13 @@ def _of_kind(part: RunPart) -> Fix | None:
 
 
 def _is_much(part: RunPart, kind: str) -> bool:
+    return _share_of(part, kind) >= _MUCH
+
+
+def _share_of(part: RunPart, kind: str) -> float:
+    """Of a part's time, what in it is of a kind."""
     inside = sum(inner.fraction for inner in part.parts if inner.kind == kind)
-    return inside >= _MUCH * part.fraction
+    return inside / part.fraction if part.fraction else 0.0
 
 
 def _by_its_source(
@@ -459,7 +503,7 @@ def of_the_run(
         return Verdict(verdict.bottleneck, verdict.fraction, False, summary)
     lasting = account.lasting
     if 1 - lasting.steps < LARGE_OUTSIDE:
-        return verdict
+        return _by_the_loop(verdict, outside)
     summary = _steps_of_the_run(lasting, is_all=lasting is account)
     account = lasting
     of_run = verdict.fraction * account.steps
@@ -471,6 +515,17 @@ def of_the_run(
     return Verdict(
         verdict.bottleneck, verdict.fraction, False, f"{summary}{verdict.summary}"
     )
+
+
+def _by_the_loop(verdict: Verdict, outside: tuple[Outside, ...]) -> Verdict:
+    """Of a run that is steps: where the trace does not tell what limits them, what
+    samples show to take most of the loop does.
+    """
+    first = next((part for part in outside if part.in_steps), None)
+    if verdict.bottleneck != "unknown" or first is None or first.share < _MOSTLY:
+        return verdict
+    summary = f"{first.title}. By the trace: {verdict.summary}"
+    return Verdict(first.category, first.share, False, summary)
 
 
 def _steps_of_the_run(account: RunAccount, *, is_all: bool) -> str:

@@ -415,6 +415,8 @@ def _with_part_of_run(
     part = outside.finding(severity_of(outside.share))
     if part.category == "launch" and any(map(_launches_in_steps, findings)):
         return findings
+    if outside.in_steps and any(_cures_the_same(each, part) for each in findings):
+        return findings
     same = next((each for each in findings if _compiles_in_steps(each, part)), None)
     if same is None:
         return _inserted(findings, part, lambda other: _of_run(other, evidence))
@@ -462,6 +464,12 @@ def _launches_in_steps(finding: Finding) -> bool:
     """Whether a rule says what each step launches."""
     is_worth_it = finding.severity.rank >= Severity.MEDIUM.rank
     return finding.category == "launch" and is_worth_it and not finding.is_outside
+
+
+def _cures_the_same(finding: Finding, part: Finding) -> bool:
+    """Whether a rule says it of the steps of the trace."""
+    cured = {fix.cures for fix in part.fixes if fix.cures}
+    return not finding.is_outside and any(fix.cures in cured for fix in finding.fixes)
 
 
 def _compiles_in_steps(finding: Finding, part: Finding) -> bool:

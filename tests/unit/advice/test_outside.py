@@ -369,6 +369,63 @@ def test_predict_in_each_step_is_cured_where_samples_show_a_pipeline_being_built
     assert found.fix is None or "predict_on_batch" in found.fix.snippet
 
 
+@pytest.mark.parametrize(("builds", "is_told"), [(0.1, True), (0.099, False)])
+def test_a_loop_of_nothing_but_predict_is_a_finding_where_its_calls_build_pipelines(
+    builds: float, is_told: bool
+) -> None:
+    """Half of its 0.2, or less: one call for all rows builds one."""
+    building = RunShare(BUILDING, "building", builds, 100 * builds, 30)
+    found = within_steps("prediction", inside=(building,))
+
+    assert bool(found) is is_told
+    for part in found:
+        assert part.title == (
+            "20% of the run is predict (train.py:70), mostly building an input "
+            "pipeline for each call"
+        )
+        assert part.fix is not None
+        assert "predict_on_batch" in part.fix.snippet
+        assert "within the loop" in part.finding(Severity.MEDIUM).summary
+
+
+@pytest.mark.parametrize(
+    ("bottleneck", "share", "found"),
+    [("unknown", 0.5, "host"), ("unknown", 0.49, "unknown"), ("input", 0.5, "input")],
+)
+def test_what_takes_most_of_the_loop_limits_it_where_the_trace_does_not_tell(
+    bottleneck: str, share: float, found: str
+) -> None:
+    building = RunShare(BUILDING, "building", share, 100 * share, 30)
+    place = RunPlace("train.py", 23, "classify")
+    line = RunPart(
+        "predict", "prediction", share, 100 * share, 90, (place,), None, (building,)
+    )
+    whole = account()
+    run = replace(whole, parts=(replace(whole.parts[0], statements=(line,)),))
+    verdict = judged(Verdict(bottleneck, 0.9, False, "Too little to tell."), run)
+
+    assert verdict.bottleneck == found
+    is_named = verdict.summary.endswith("By the trace: Too little to tell.")
+    assert is_named is (found == "host")
+
+
+@pytest.mark.parametrize(("share", "is_told"), [(0.03, True), (0.029, False)])
+def test_what_each_step_compiles_is_a_finding_of_the_run(
+    share: float, is_told: bool
+) -> None:
+    compiles = RunShare("compiling", "compile", share, 100 * share, 30)
+    found = within_steps("compile", inside=(compiles,))
+
+    assert bool(found) is is_told
+    for part in found:
+        assert part.category == "compile"
+        assert part.fix is not None
+        assert "again and again" in part.fix.do
+        summary = part.finding(Severity.MEDIUM).summary
+        assert "within the loop" in summary
+        assert "no ordinary step" not in summary
+
+
 def within_steps(*kinds: str, inside: tuple[RunShare, ...] = ()) -> tuple[Outside, ...]:
     """Of statements of the steps on lines 70, 71, …, each 0.2 of the run."""
     statements = tuple(

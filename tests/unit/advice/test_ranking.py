@@ -23,7 +23,14 @@ from tfadvisor.advice.outside import MADE_ANEW
 from tfadvisor.advice.ranking import Ranking, ranked, severity_of
 from tfadvisor.advice.savings import Calibration, FaultTime, Held
 from tfadvisor.causes import ProgramSource
-from tfadvisor.causes.account import BeforeSteps, RunAccount, RunPart, RunPlace
+from tfadvisor.causes.account import (
+    BUILDING,
+    BeforeSteps,
+    RunAccount,
+    RunPart,
+    RunPlace,
+    RunShare,
+)
 from tfadvisor.metrics.registry import (
     Measured,
     Metrics,
@@ -427,6 +434,30 @@ def test_ops_whose_calls_wait_for_the_devices_are_no_finding(
     found = ranking(evidence=Evidence(account=account), compute_fraction=compute)
 
     assert bool(found.findings) is is_heard
+
+
+BUILT = "a pipeline that Keras builds for each call of predict or evaluate"
+
+
+@pytest.mark.parametrize(
+    ("cures", "names"), [(BUILT, ["a"]), ("Python in the loop", [OUTSIDE, "a"])]
+)
+def test_what_a_rule_cures_in_the_steps_is_told_once(
+    cures: str, names: list[str]
+) -> None:
+    """90% of the run is predict, of which 80% builds pipelines."""
+    place = RunPlace("train.py", 23, "classify")
+    builds = RunShare(BUILDING, "building", 0.8, 80.0, 800)
+    line = RunPart("predict", "prediction", 0.9, 90.0, 900, (place,), None, (builds,))
+    steps = RunPart("steps", "steps", 1.0, 100.0, 1000, statements=(line,))
+    account = replace(run(0.0), parts=(steps,), steps=1.0)
+    fixes = tuple(replace(fix, cures=cures) for fix in HOST.fixes)
+
+    known = Evidence(account=account)
+    heard = rule("a", fixes=fixes, only_without_samples=False)
+    found = ranking(heard, evidence=known)
+
+    assert ids(found) == names
 
 
 def test_what_compiles_in_the_steps_too_is_one_finding() -> None:
