@@ -19,11 +19,15 @@ from tfadvisor.advice.measured import Measured
 from tfadvisor.errors import TraceError
 from tfadvisor.files import replace_file
 from tfadvisor.metrics import Metrics, Settings, measure
-from tfadvisor.metrics.few_steps import share_of_steps
 from tfadvisor.metrics.one_by_one import step_function
 from tfadvisor.report import MetricValue, Report, StepsInfo
 from tfadvisor.report.assembly.attribution import attribution
-from tfadvisor.report.assembly.report import assemble, step_ms_of, steps_info
+from tfadvisor.report.assembly.report import (
+    assemble,
+    compiling_of,
+    step_ms_of,
+    steps_info,
+)
 from tfadvisor.report.assembly.report_tables import run_ops
 from tfadvisor.report.assembly.sampled import sampled, with_lines
 from tfadvisor.timeline import SELECTION
@@ -50,7 +54,6 @@ from tfadvisor.trace.counters import read_counters
 from tfadvisor.trace.noted_sources import noted_beside
 from tfadvisor.trace.remote_path import RemotePath
 from tfadvisor.trace.samples import Samples, read_samples
-from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
     from tfadvisor.causes import ProgramSource, RunAccount
@@ -58,9 +61,6 @@ if TYPE_CHECKING:
     from tfadvisor.timeline import HostTimeline
     from tfadvisor.timeline.host import BufferFill
     from tfadvisor.trace.columns import HostTrace
-
-_COMPILES = 0.1
-"""Of a step, which compiles if that takes so much of it."""
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -434,7 +434,8 @@ def _account(
             stepping,
             _fill(summary),
             on_host,
-            share_of_steps(summary, TimeClass.COMPILE, _COMPILES),
+            compiling_of(summary),
+            has_pipeline=any(host.evidence.pipeline for host in summary.hosts),
         )
         return with_lines(account, source), ""
     except NoAccount as error:

@@ -16,6 +16,7 @@ from tfadvisor.causes import (
     FIRST_STEP,
     FREEING,
     LONG_PAUSES,
+    LONG_STAYS,
     PREDICTS,
     WAITING,
     RunAccount,
@@ -348,11 +349,12 @@ _PICTURES = _code(
     "PNG). Or, where not each picture is needed, write each Nth.",
     "pictures come later, or less often; larger files",
 )
-_BY_NAME = {
+_BY_NAME: dict[str, Fix | None] = {
     FIRST_BATCH: _BEGIN_ONCE,
     FIRST_STEP: _BEGIN_ONCE,
     FREEING: _REPEAT,
     LONG_PAUSES: _ASK_WHAT_FILLS,
+    LONG_STAYS: None,
 }
 _SOMETIMES = ("evaluation", "logging")
 _OFTEN = 4

@@ -20,6 +20,8 @@ WAITING = "waiting for the devices"
 """Perhaps for steps that the host is ahead of."""
 BUILDING = "building an input pipeline"
 LONG_PAUSES = "long pauses in the step"
+LONG_STAYS = "long stays in one call"
+"""The same of a program that was not seen to have an input pipeline."""
 _MUCH = 0.01
 """Of the run."""
 

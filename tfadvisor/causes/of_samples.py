@@ -18,6 +18,7 @@ from tfadvisor.causes.account import (
     FIRST_STEP,
     FREEING,
     LONG_PAUSES,
+    LONG_STAYS,
     STEPS,
     WAITING,
     BeforeSteps,
@@ -142,11 +143,14 @@ def account_of(
     fill: BufferFill | None = None,
     on_host: OnHost | None = None,
     compiling: float = 0.0,
+    *,
+    has_pipeline: bool = False,
 ) -> RunAccount:
     """step_ms: of a step in the recorded window, 0 for unknown. stepping: lines that
     call the step, with the name of their file. fill: of a shuffle in the trace.
     on_host: whether all that a line of the program calls runs on the host; None for
     unknown. compiling: the share of the recorded steps that compile; 0 for unknown.
+    has_pipeline: whether the trace holds a pipeline of tf.data.
 
     Raises NoAccount with the reason.
     """
@@ -165,7 +169,8 @@ def account_of(
     if seen < FEWEST:
         raise NoAccount(f"only {seen} samples were taken after the first step")
     level = _level(stacks, runs, pace, samples, stepping)
-    time = _RunTime(stacks, runs, level, pace, int(runs.us.sum()), on_host)
+    total = int(runs.us.sum())
+    time = _RunTime(stacks, runs, level, pace, total, on_host, has_pipeline)
     steps, apart = time.in_the_level()
     parts = tuple(_filled(part, fill) for part in time.parts(steps, apart))
     ops = steps.only(stacks.op_by_op[steps.stack])
@@ -275,7 +280,8 @@ class _RunTime(msgspec.Struct, frozen=True):
     total: int
     """us."""
     on_host: OnHost | None
-    """As of account_of."""
+    has_pipeline: bool
+    """Both as of account_of."""
 
     def parts(
         self,
@@ -395,15 +401,33 @@ class _RunTime(msgspec.Struct, frozen=True):
             if what == WAITING or kind not in _SAYS_LITTLE:
                 words = what
             if words is None:
-                kind, words = "other", LONG_PAUSES
-                waits &= ~mine | self._lasts_for_many_steps(sampled)
+                kind, words = "other", self._unknown_pause()
+                waits &= ~mine | self._is_long_pause(sampled, mine & waits, mine)
                 pause = sampled.only(mine & waits)  # a slow step is one, too
             if len(pause):
                 found.append(self._made(pause, depth, kind, words))
         return sampled.only(~apart & ~waits), found
 
-    def _lasts_for_many_steps(self, sampled: Sampled) -> BoolArray:
-        return sampled.us >= self.pace.long_us
+    def _unknown_pause(self) -> str:
+        """Words for one of which nothing tells what happens."""
+        asks = self.has_pipeline or self._has_epochs()
+        return LONG_PAUSES if asks else LONG_STAYS
+
+    def _is_long_pause(
+        self, sampled: Sampled, waits: BoolArray, mine: BoolArray
+    ) -> BoolArray:
+        """Of each run whether it lasts for many steps. None does where nearly each call
+        of a statement waits like that, in a program without a pipeline: turns consist
+        of it, and the recorded steps are parts of it. waits, mine: the pauses of the
+        statement, and all of it.
+        """
+        waited, whole = sampled.us[waits].sum(), sampled.us[mine].sum()
+        if self._unknown_pause() == LONG_STAYS and waited >= _MOSTLY * whole:
+            calls = visits_of(sampled.only(mine), zeros(sampled.us[mine]))
+            waiting = np.add.reduceat(waits[mine], calls.first) > 0
+            if waiting.mean() >= _MOSTLY:
+                return falses(sampled)
+        return np.asarray(sampled.us >= self.pace.long_us)
 
     def _steps(self, sampled: Sampled) -> RunPart:
         depth = self.level.depth

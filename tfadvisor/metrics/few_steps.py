@@ -37,19 +37,6 @@ def in_few_steps(run: RunSummary, kind: TimeClass) -> str:
     return f"{count} of {len(most)} steps ({words})"
 
 
-def share_of_steps(run: RunSummary, kind: TimeClass, least: float) -> float:
-    """Of the counted steps, those of which a class takes at least such a share; of the
-    host where these are most. 0 without steps.
-    """
-    found = [0.0]
-    for host in counted_hosts(run):
-        time = host.breakdown[:, host.steps.steady()].sum(axis=(0, 2))
-        of_kind = host.breakdown[:, host.steps.steady(), kind].sum(axis=0)
-        if len(time):
-            found.append(float((of_kind >= least * np.maximum(time, 1)).mean()))
-    return max(found)
-
-
 def _by_step(host: HostSummary, kind: TimeClass) -> np.ndarray:
     """ps in each counted step, a mean over the devices that take part."""
     steady = host.steps.steady()

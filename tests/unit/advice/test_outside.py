@@ -16,6 +16,7 @@ from tfadvisor.causes.account import (
     FIRST_BATCH,
     FREEING,
     LONG_PAUSES,
+    LONG_STAYS,
     WAITING,
     BeforeSteps,
     RunAccount,
@@ -269,6 +270,13 @@ def test_what_python_runs_op_by_op_is_to_be_compiled(
 
     assert found.fix is not None
     assert found.fix.do.startswith("Python runs it op by op") is is_cured
+
+
+def test_of_a_long_stay_in_one_call_nothing_is_asked() -> None:
+    (found,) = outside_of(account(part("other", 0.3, LONG_STAYS)), None)
+
+    assert found.title == "30% of the run is long stays in one call (train.py:46)"
+    assert found.fix is None
 
 
 def test_freeing_iterators_is_asked_about() -> None:

@@ -11,7 +11,14 @@ from msgspec.structs import replace
 from support.stacks import sampled
 
 from tfadvisor.causes import NoAccount, RunAccount, RunPart, account_of
-from tfadvisor.causes.account import BUILDING, FIRST_BATCH, FREEING, WAITING
+from tfadvisor.causes.account import (
+    BUILDING,
+    FIRST_BATCH,
+    FREEING,
+    LONG_PAUSES,
+    LONG_STAYS,
+    WAITING,
+)
 from tfadvisor.causes.loop_levels import Pace
 from tfadvisor.causes.sampled_stacks import stacks_of
 from tfadvisor.timeline.host import BufferFill
@@ -464,6 +471,45 @@ def test_compiling_inside_of_the_steps_line_is_no_step() -> None:
 
 EVERY = f"{MAIN}:42 {INSTALLED}jax/_src/compiler.py:backend_compile_and_load:395"
 """The step's line, while it compiles."""
+
+
+def without_pipeline(turns: int) -> list[tuple[str, int]]:
+    return turns * [(f"{MAIN}:42 {RUNS}", 3), (f"{MAIN}:43", 2)]
+
+
+@pytest.mark.parametrize(
+    ("has_pipeline", "what"), [(False, LONG_STAYS), (True, LONG_PAUSES)]
+)
+def test_a_pause_is_of_a_pipeline_only_where_one_is_seen(
+    has_pipeline: bool, what: str
+) -> None:
+    """6 times one call of line 42 takes 2.5 s, behind 39 turns of 50 ms: 1500 samples
+    of 1500 + 7 * 195.
+    """
+    waits = [(f"{MAIN}:42 {RUNS}", 250), (f"{MAIN}:43", 2)]
+    turns = without_pipeline(39)
+    script = [*6 * [*turns, *waits], *turns]
+    account = account_of(sampled(script), STEP_MS, has_pipeline=has_pipeline)
+
+    assert part(account, what).seen == pytest.approx(1500, abs=5)
+    assert part(account, what).turns == 6
+
+
+@pytest.mark.parametrize("sleeping", [range(8), range(3, 4)])
+def test_a_loop_that_sleeps_in_each_of_its_calls_makes_no_pauses(
+    sleeping: range,
+) -> None:
+    """Each of 8 calls of line 62 takes 3.3 s, in which the devices go through 140 of
+    what the trace takes for steps; the thread sleeps in all of them, or in one alone,
+    where that is a pause.
+    """
+    script = 8 * [(f"{MAIN}:62 {RUNS}", 330), (f"{MAIN}:63", 1)]
+    every = 3_310_000
+    asleep = [(turn * every, turn * every + 3_290_000) for turn in sleeping]
+    account = account_of(sampled(script, asleep=asleep), 23.6)
+
+    assert (account.steps == 1.0) is (len(sleeping) == 8)
+    assert {one.what for one in account.outside} <= {LONG_STAYS}
 
 
 def test_a_step_that_compiles_is_a_step() -> None:

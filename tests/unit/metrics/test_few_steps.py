@@ -5,9 +5,7 @@ from __future__ import annotations
 import msgspec
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.metrics.few_steps import share_of_steps
 from tfadvisor.report.forms.terminal import as_text
-from tfadvisor.vocabulary import TimeClass
 
 
 def ten_steps(*compiling: int) -> TraceBuilder:
@@ -44,15 +42,6 @@ def test_one_of_ten_steps_has_it() -> None:
     )
     assert "In few steps\n   1 of 10 steps   10.0 ms  compile    compiles step" in text
     assert "% of step time" not in text
-
-
-def test_a_step_compiles_of_which_that_takes_enough() -> None:
-    """Three of ten take 10.1 ms, of which 10 ms compile."""
-    run = ten_steps(2, 5, 8).build()
-
-    assert share_of_steps(run, TimeClass.COMPILE, 0.1) == 0.3
-    assert share_of_steps(run, TimeClass.COMPILE, 1.0) == 0.0
-    assert share_of_steps(ten_steps().build(), TimeClass.COMPILE, 0.1) == 0.0
 
 
 def test_what_three_of_ten_steps_have_is_no_rare_thing() -> None:

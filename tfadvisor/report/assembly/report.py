@@ -19,7 +19,13 @@ from tfadvisor.advice.outside import of_the_run
 from tfadvisor.advice.ranking import Ranking, ranked
 from tfadvisor.advice.savings import calibration
 from tfadvisor.arrays import median, percentile
-from tfadvisor.metrics import MetricAbsent, Metrics, class_shares, periods_ms
+from tfadvisor.metrics import (
+    MetricAbsent,
+    Metrics,
+    class_shares,
+    counted_hosts,
+    periods_ms,
+)
 from tfadvisor.metrics.layers import compute_parts
 from tfadvisor.report.assembly.attribution import attribution
 from tfadvisor.report.assembly.own_code import with_own_lines
@@ -361,6 +367,24 @@ def step_ms_of(run: RunSummary) -> float:
     """The median; 0 without steps."""
     times = _times(run)
     return times.median if times is not None else 0.0
+
+
+_COMPILES = 0.1
+"""Of a step, which compiles if that takes so much of it."""
+
+
+def compiling_of(run: RunSummary) -> float:
+    """The share of the counted steps that compile for a tenth of their time and more,
+    of the host where these are most; 0 without steps.
+    """
+    found = [0.0]
+    for host in counted_hosts(run):
+        steady = host.breakdown[:, host.steps.steady()]
+        time = steady.sum(axis=(0, 2))
+        compiling = steady[:, :, TimeClass.COMPILE].sum(axis=0)
+        if len(time):
+            found.append(float((compiling >= _COMPILES * np.maximum(time, 1)).mean()))
+    return max(found)
 
 
 def _times(run: RunSummary) -> StepTimes | None:
