@@ -51,6 +51,7 @@ from tfadvisor.trace import (
     without_duplicates,
 )
 from tfadvisor.trace.counters import read_counters
+from tfadvisor.trace.noted_ops import noted_ops
 from tfadvisor.trace.noted_sources import noted_beside
 from tfadvisor.trace.remote_path import RemotePath
 from tfadvisor.trace.samples import Samples, read_samples
@@ -360,6 +361,7 @@ def _read(
         [file.name for file in duplicates],
         unread,
         counters,
+        noted_ops(file for file in files if file not in lost),
     )
 
 

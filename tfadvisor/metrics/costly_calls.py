@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.metrics.kinds import first_device_ops, of_step_time
+from tfadvisor.metrics.layers import compute_fraction_of, compute_parts
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import a_device, class_shares
 from tfadvisor.tallies import added_up, listed
@@ -81,6 +82,7 @@ def _lines(question: Question) -> Iterator[_Line]:
     yield from _of_host(question)
     yield from _of_pipeline(question)
     yield from _of_devices(question)
+    yield from _of_graphs(question)
 
 
 def _of_host(question: Question) -> Iterator[_Line]:
@@ -126,6 +128,21 @@ def _of_devices(question: Question) -> Iterator[_Line]:
     for (file, line), ops in listed((_line_of(op), op) for op in known).items():
         fraction = of_step_time(question, ops, hot)
         yield _Line(fraction, file, line, "", "device", _paths(ops), _callers(ops[0]))
+
+
+def _of_graphs(question: Question) -> Iterator[_Line]:
+    """Lines that made the ops of TensorFlow's graphs, as noted beside the trace."""
+    noted = question.run.op_lines
+    if not noted.ops:
+        return
+    made = [
+        (noted.line_of(part.name, part.op_type), part)
+        for part in compute_parts(question.run).parts
+    ]
+    for at, parts in listed((at, part) for at, part in made if at).items():
+        paths = " ".join(part.name for part in parts)
+        fraction = compute_fraction_of(question, parts)
+        yield _Line(fraction, at.file, at.line, at.function, "device", paths)
 
 
 def _line_of(op: HotOp) -> tuple[str, int]:

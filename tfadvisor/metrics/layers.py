@@ -144,7 +144,19 @@ def parts_of(
         _part(key, time[key], count[key], known.get((key[1] or key[2], key[3])))
         for key in time
     ]
-    return dict(zip(time, _with_their_layer(parts), strict=True))
+    placed = [_with_noted_line(run, part) for part in parts]
+    return dict(zip(time, _with_their_layer(placed), strict=True))
+
+
+def _with_noted_line(run: RunSummary, part: ComputedOp) -> ComputedOp:
+    """Where only what was noted beside the trace knows which line made it."""
+    if part.line or not run.op_lines.ops:
+        return part
+    noted = run.op_lines.line_of(part.name, part.op_type)
+    if noted is None:
+        return part
+    line = f"{noted.file}:{noted.line}"
+    return replace(part, line=line, stack=(f"{noted.function} {line}",))
 
 
 def compute_fraction_of(question: Question, chosen: Sequence[ComputedOp]) -> float:

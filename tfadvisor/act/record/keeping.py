@@ -27,12 +27,13 @@ from tfadvisor.report import Report
 from tfadvisor.report.assembly.sampled import not_sampled
 from tfadvisor.trace import Run, choose_run, host_of
 from tfadvisor.trace.counters import ENDING
+from tfadvisor.trace.noted_ops import OPS_ENDING
 from tfadvisor.trace.noted_sources import SOURCES_ENDING
 from tfadvisor.trace.samples import SAMPLES_ENDING, read_samples
 from tfadvisor.vocabulary import DeviceKind
 
 _NOTE = "recording.json"
-_KEPT = (".xplane.pb", ENDING, SAMPLES_ENDING, SOURCES_ENDING)
+_KEPT = (".xplane.pb", ENDING, SAMPLES_ENDING, SOURCES_ENDING, OPS_ENDING)
 
 
 class Earlier(msgspec.Struct, frozen=True):

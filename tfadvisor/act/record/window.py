@@ -27,6 +27,7 @@ from tfadvisor.errors import TraceError
 from tfadvisor.report import Report
 from tfadvisor.trace import choose_run
 from tfadvisor.trace.counters import ENDING
+from tfadvisor.trace.noted_ops import OPS_ENDING
 from tfadvisor.trace.noted_sources import SOURCES_ENDING
 from tfadvisor.trace.samples import SAMPLES_ENDING
 
@@ -234,9 +235,10 @@ def _collect_one(
             times.add_to(counted)
         write_letter(str(_beside(target, ENDING)), counted)
 
-    sources = trace.with_name(f"{name}{SOURCES_ENDING}")
-    if sources.exists():
-        sources.replace(_beside(target, SOURCES_ENDING))
+    for ending in (SOURCES_ENDING, OPS_ENDING):
+        noted = trace.with_name(f"{name}{ending}")
+        if noted.exists():
+            noted.replace(_beside(target, ending))
 
 
 def _beside(target: Path, ending: str) -> Path:

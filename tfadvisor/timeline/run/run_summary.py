@@ -11,6 +11,9 @@ import msgspec
 from tfadvisor.timeline.run.meetings import Meetings, find_meetings
 from tfadvisor.timeline.summary.host_summary import HostSummary
 from tfadvisor.trace.counters import HostCounters
+from tfadvisor.trace.noted_ops import NotedOps
+
+_NOTHING = NotedOps()
 
 
 class UnreadHost(msgspec.Struct, frozen=True):
@@ -38,6 +41,8 @@ class RunSummary(msgspec.Struct, frozen=True, weakref=True):
     unread: tuple[UnreadHost, ...] = ()
     counters: tuple[HostCounters, ...] = ()
     """What lies beside the traces of its hosts."""
+    op_lines: NotedOps = _NOTHING
+    """The same: lines of the program that made TensorFlow's ops."""
 
     @property
     def framework_version(self) -> str:
@@ -60,6 +65,7 @@ def merge(
     duplicates: Sequence[str] = (),
     unread: Sequence[UnreadHost] = (),
     counters: Sequence[HostCounters] = (),
+    op_lines: NotedOps = _NOTHING,
 ) -> RunSummary:
     """The run of these hosts."""
     return RunSummary(
@@ -70,4 +76,5 @@ def merge(
         tuple(duplicates),
         tuple(unread),
         tuple(counters),
+        op_lines,
     )

@@ -19,6 +19,7 @@ from .giving_way import GROWTH_BYTES, GivingWay, Memory
 from .letters import read_letter, write_letter
 from .machine_counters import VERSION, available_bytes, reading, settings
 from .main_thread import Errand, all_sleep
+from .own_ops import own_ops
 from .own_sources import own_sources
 from .rounds import LOOK_SECONDS, RoundCounter
 from .tracers import holds_gpu, tracer_for, uses_cuda
@@ -266,6 +267,10 @@ class Recorder:
             is_read.wait(_READING_SECONDS)
         if self.way.given:
             return {"error": _OWN_PROFILER}
+        ops = own_ops() if framework == "tensorflow" else {}
+        if ops.get("ops"):
+            write_letter(self.file(f"{name}.ops.json"), ops)
+            written["stopped"] = time.time()
 
         counters = {"version": VERSION, "opened": before, "closed": after}
         counters["settings"] = settings()

@@ -1,0 +1,77 @@
+"""Which lines of the program made the ops of TensorFlow's functions. A trace names ops
+and no line; TensorFlow keeps with each op the stack that made it.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from typing import Any
+
+from .own_sources import is_own
+
+VERSION = 1
+_MOST_OPS = 20_000
+_MOST_SECONDS = 1.0
+_LONGEST = 300
+"""Characters of an op's name."""
+_GRAPHS = "tensorflow.python.framework.func_graph"
+_COMPUTE_NOTHING = frozenset(
+    "Const Placeholder Identity IdentityN NoOp ReadVariableOp StopGradient".split()
+)
+_TRAINERS = ("trainer.py", "training.py", "training_v1.py")
+"""Files of Keras whose callers make no op: they call fit."""
+
+
+def own_ops() -> dict[str, Any]:
+    """Of each op that a line of the program made: its name, its type, and that line as
+    numbers of a file and a function. Nothing is held longer than it is looked at.
+    """
+    until = time.monotonic() + _MOST_SECONDS
+    files: dict[str, int] = {}
+    functions: dict[str, int] = {}
+    ops: list[tuple[str, str, int, int, int]] = []
+    for op in _ops():
+        if len(ops) >= _MOST_OPS or time.monotonic() > until:
+            break
+        if op.type in _COMPUTE_NOTHING or len(op.name) > _LONGEST:
+            continue
+        frame = _own_frame(op.traceback)
+        if frame is None:
+            continue
+        file = files.setdefault(frame.filename, len(files))
+        function = functions.setdefault(frame.name, len(functions))
+        ops.append((op.name, op.type, file, frame.lineno, function))
+    return {
+        "version": VERSION,
+        "files": list(files),
+        "functions": list(functions),
+        "ops": ops,
+    }
+
+
+def _ops() -> Any:
+    """Of all functions that TensorFlow has traced and the program still holds, with
+    those of their loops and branches.
+    """
+    module = sys.modules.get(_GRAPHS)
+    kinds = [kind for kind in [getattr(module, "FuncGraph", None)] if kind]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+        # Instances refer to their type; a list of all objects would keep them alive.
+        for graph in gc.get_referrers(kind):
+            if type(graph) is kind:
+                yield from graph.get_operations()
+
+
+def _own_frame(stack: Any) -> Any:
+    """The innermost line of the program; None where that only calls fit, which makes
+    all ops of a model.
+    """
+    called = ""
+    for frame in reversed(stack):
+        if is_own(frame.filename):
+            return None if called.endswith(_TRAINERS) else frame
+        called = frame.filename
+    return None
