@@ -187,6 +187,7 @@ DOORS = (
     "trace.counters",
     "trace.local_copies",
     "trace.messages",
+    "trace.noted_ops",
     "trace.noted_sources",
     "trace.remote_path",
     "trace.samples",
