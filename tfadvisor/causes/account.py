@@ -21,7 +21,7 @@ WAITING = "waiting for the devices"
 BUILDING = "building an input pipeline"
 LONG_PAUSES = "long pauses in the step"
 LONG_STAYS = "long stays in one call"
-"""The same of a program that was not seen to have an input pipeline."""
+"""Such pauses, where no input pipeline was seen."""
 _MUCH = 0.01
 """Of the run."""
 
