@@ -202,6 +202,7 @@ DOORS = (
     "program.in_words",
     "program.inverses",
     "program.looked_up",
+    "program.loops_around",
     "program.made_of",
     "program.matrix_products",
     "program.only_for_numbers",

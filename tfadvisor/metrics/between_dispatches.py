@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import (
     a_device,
     accelerators,
@@ -20,7 +20,7 @@ from tfadvisor.metrics.steady import (
 )
 from tfadvisor.metrics.step_arguments import share_of_arguments
 from tfadvisor.tallies import added_up
-from tfadvisor.timeline.host import Compiled, FrameShare, HostCost
+from tfadvisor.timeline.host import Compiled, FrameShare, HostCost, StepPython
 from tfadvisor.timeline.names.classes import DeviceClass, is_keras_step
 from tfadvisor.timeline.summary import HostSummary
 from tfadvisor.units import PS_PER_MS, Unit, percent
@@ -29,6 +29,9 @@ from tfadvisor.vocabulary import Better, TimeClass
 if TYPE_CHECKING:
     from tfadvisor.program.arguments_differ import Differing
     from tfadvisor.program.recompiled import Recompilation
+
+_SEVERAL = 1.5
+"""Calls a step from which these are several, where some steps make one more."""
 
 
 def _costliest_frames(question: Question) -> list[FrameShare]:
@@ -130,19 +133,48 @@ def python_in_step_fraction(question: Question) -> float:
     )
 
 
-@fact
-def python_in_step_op(question: Question) -> str:
-    """The op through which the compiled step calls Python: `EagerPyFunc`,
-    `pure_callback`.
-    """
+@once
+def _step_python(question: Question) -> StepPython:
+    """The op through which the step calls most Python. Raises MetricAbsent."""
     found = [
-        host.evidence.calls.python_op
+        host.evidence.calls.python
         for host in question.run.hosts
-        if host.evidence.calls.python_op and host.costs[HostCost.STEP_PYTHON]
+        if host.evidence.calls.python and host.costs[HostCost.STEP_PYTHON]
     ]
     if not found:
         raise MetricAbsent("the compiled step calls no Python")
     return found[0]
+
+
+@fact
+def python_in_step_op(question: Question) -> str:
+    """The op through which the compiled step calls most Python, with its line where the
+    HLO tells it: `EagerPyFunc`, `pure_callback.3 (train.py:40)`.
+    """
+    found = _step_python(question)
+    return f"{found.op} ({found.file}:{found.line})" if found.file else found.op
+
+
+@metric(unit=Unit.COUNT)
+def python_calls_per_step(question: Question) -> float:
+    """Number of calls of Python per step through the op of python_in_step_op."""
+    found = [host.evidence.calls.python for host in question.run.hosts]
+    counts = [python.count for python in found if python is not None]
+    return sum(counts) / counted_steps(question.run.hosts)
+
+
+@fact
+def python_in_step_rounds(question: Question) -> str:
+    """How often it calls Python, and by the HLO in which loop: `65 times a step, in
+    each of 63 rounds of the loop at train.py:42`.
+    """
+    found = _step_python(question)
+    calls = python_calls_per_step(question)
+    often = f"{calls:,.0f} times a step" if calls >= _SEVERAL else "once a step"
+    if not found.loop:
+        return often
+    rounds = f"each of {found.rounds:,} rounds" if found.rounds else "each round"
+    return f"{often}, in {rounds} of the loop at {found.loop}"
 
 
 @metric

@@ -37,6 +37,7 @@ from tfadvisor.timeline.host.host_costs import HostCost, host_calls, host_costs
 from tfadvisor.timeline.host.input_pipeline import input_pipeline, pipeline_work
 from tfadvisor.timeline.host.loop_frames import loop_frames
 from tfadvisor.timeline.host.outside_steps import outside_steps
+from tfadvisor.timeline.host.step_python import called_python
 from tfadvisor.timeline.host.thread_layout import without_threads
 from tfadvisor.timeline.host.threads import Threads, host_threads
 from tfadvisor.timeline.host.xla_runs import xla_runs
@@ -318,6 +319,7 @@ def _explain(
     samples = sampled(trace)
     if samples is not None and steps.thread >= 0:
         samples = aligned(samples, threads, threads.threads[steps.thread])
+    called = called_python(trace, threads, steps, pipeline, programs)
     spent, within, silent = (
         activities(
             threads,
@@ -330,6 +332,7 @@ def _explain(
             pipeline=pipeline,
             pipeline_python=attributed.pipeline_python,
             samples=samples,
+            called=called,
         )
         if known
         else ((), (), EMPTY)
@@ -362,6 +365,7 @@ def _explain(
             building=costs[HostCost.BUILDING],
             iterations=_loop_iterations(trace, threads, pipeline),
             alone=attributed.alone,
+            python=called[0].call if called else None,
         ),
         frames=tuple(
             sorted(frames, key=lambda frame: -(frame.host_ps + frame.input_ps))

@@ -304,6 +304,10 @@ class Device(msgspec.Struct, frozen=True):
     """Where its sparse cores run ops, beside its own."""
     held: Intervals = EMPTY
     """Where it does nothing although work has been launched for it long before."""
+    python: Intervals = EMPTY
+    """Where a program that it runs calls Python: what follows that has begun, and waits
+    for no launch.
+    """
 
     @property
     def is_active(self) -> bool:

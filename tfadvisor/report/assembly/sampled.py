@@ -16,6 +16,7 @@ from tfadvisor.advice.findings import CaptureNote
 from tfadvisor.causes import STEPS, RunAccount, RunPart, RunPlace, RunShare
 from tfadvisor.report.model import ClassTime
 from tfadvisor.tallies import added_up
+from tfadvisor.timeline.attribution import CALLED_PYTHON
 from tfadvisor.timeline.names.frames import named_function
 from tfadvisor.trace.samples import Samples
 from tfadvisor.units import percent
@@ -103,13 +104,15 @@ class Traced(msgspec.Struct, frozen=True):
 
 
 def traced_of(attribution: Sequence[ClassTime]) -> Traced:
-    """By function of the program."""
+    """By function of the program; Python that the step calls runs on any thread."""
     shares: dict[Where, float] = {}
     unnamed = 1.0
     for kind in attribution:
         if kind.kind not in _ON_HOST:
             continue
         for part in kind.parts:
+            if part.activity == CALLED_PYTHON:
+                continue
             places = {
                 (Path(place.file).name, named_function(place.function))
                 for place in part.places

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tfadvisor.timeline.attribution.inside import Inside
     from tfadvisor.timeline.attribution.spent import (
+        CALLED_PYTHON,
         NOT_RECORDED,
         QUEUED,
         Spent,
@@ -21,6 +22,7 @@ else:
         __name__,
         {
             "Inside": "inside",
+            "CALLED_PYTHON": "spent",
             "NOT_RECORDED": "spent",
             "QUEUED": "spent",
             "Spent": "spent",
@@ -29,6 +31,7 @@ else:
     )
 
 __all__ = [
+    "CALLED_PYTHON",
     "NOT_RECORDED",
     "QUEUED",
     "Inside",

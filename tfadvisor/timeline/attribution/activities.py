@@ -21,12 +21,13 @@ from tfadvisor.timeline.attribution.device_spent import (
 )
 from tfadvisor.timeline.attribution.host_spent import HostWork
 from tfadvisor.timeline.attribution.inside import Inside, together
-from tfadvisor.timeline.attribution.spent import Sampled, Spent
+from tfadvisor.timeline.attribution.spent import CALLED_PYTHON, Sampled, Spent
 from tfadvisor.timeline.attribution.thread_time import (
     Chains,
     chains_of,
     name_kinds,
 )
+from tfadvisor.timeline.host.step_python import CalledPython
 from tfadvisor.timeline.host.thread_layout import Thread
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
@@ -62,6 +63,7 @@ def activities(
     pipeline: BoolArray,
     pipeline_python: Intervals,
     samples: Sampled | None = None,
+    called: Sequence[CalledPython] = (),
 ) -> tuple[tuple[Spent, ...], tuple[Inside, ...], Intervals]:
     """(what takes the time, what lies inside of it, when the driving thread is in no
     event, where samples tell of that). Summed over the devices that take part in each
@@ -70,6 +72,7 @@ def activities(
     host: of host_classes_of_time. kept: the classes on each device, as break_down gives
     them. breakdown: as the host's. pipeline: which events work for the input pipeline.
     pipeline_python: where that runs Python. samples: of the main thread.
+    called: Python that the step calls.
     """
     if not len(steps) or not steps.steady().any():
         return (), (), EMPTY
@@ -85,6 +88,9 @@ def activities(
             left = instants
             if device is not None:
                 spent, left = _on_device(device, kind, instants, host, programs)
+                found += spent
+            if kind is TimeClass.HOST:
+                spent, left = _in_called(called, left)
                 found += spent
             if len(left):
                 of_host.append((kind, left))
@@ -111,6 +117,28 @@ def activities(
     work.settle()
     largest = _largest([*found, *work.activities()], whole)
     return largest, together(work.inside()), driver.gaps()
+
+
+def _in_called(
+    called: Sequence[CalledPython], instants: Intervals
+) -> tuple[list[Spent], Intervals]:
+    """(Python that the step calls at these instants of HOST, what is left of them)."""
+    found = []
+    for python in called:
+        mine = intersection(instants, python.when)
+        instants = difference(instants, python.when)
+        call = python.call
+        spent = Spent(
+            TimeClass.HOST,
+            CALLED_PYTHON,
+            call.op,
+            call.file,
+            call.line,
+            call.function,
+            ps=mine.length(),
+        )
+        found += [spent] if spent.ps else []
+    return found, instants
 
 
 def _driving_thread(threads: Threads, steps: Steps) -> Thread | None:

@@ -21,6 +21,8 @@ from tfadvisor.vocabulary import TimeClass
 
 NOT_RECORDED = "not recorded"
 """How an activity begins of which the trace says nothing."""
+CALLED_PYTHON = "Python that the compiled step calls"
+"""The activity of a thread that runs it, which seldom is the main one."""
 QUEUED = "work was queued and did not run"
 """The activity of a device that waits for something else than its launches."""
 

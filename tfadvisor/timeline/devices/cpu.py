@@ -27,6 +27,7 @@ from tfadvisor.timeline.devices.event_stats import value_at
 from tfadvisor.timeline.devices.protocol import DevicePlatform, RecordedHost
 from tfadvisor.timeline.host.dispatches import eager_runs
 from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.names.collective_events import tensorflow_collective
@@ -57,9 +58,12 @@ class Cpu(DevicePlatform):
         """
         trace = recorded.trace
         threads = recorded.threads
-        thunks, ordinals = _thunks(trace, threads)
+        named = _named(trace, threads)
+        python = threads.bear(named, runs_python)
+        thunks, ordinals = _of_ordinals(trace, threads, named[~python])
+        calls, callers = _of_ordinals(trace, threads, named[python])
         ops = _ops(threads, recorded.pipeline_work)
-        unnamed = unnamed_ops(threads, _named(trace, threads))
+        unnamed = unnamed_ops(threads, named)
         devices = []
         several = len(distinct(ordinals)) > 1 or bool(
             (ordinals >= _ORDINALS_PER_PROCESS).any()
@@ -90,17 +94,16 @@ class Cpu(DevicePlatform):
                     recorded,
                     name,
                     with_unnamed_ops(table, threads, unnamed) if index == 0 else table,
+                    threads.when(calls[callers == ordinal]),
                 )
             )
         return tuple(devices)
 
 
-def _thunks(trace: HostTrace, threads: Threads) -> tuple[Int64Array, Int64Array]:
-    """(positions of XLA CPU thunks but those that call Python, their device
-    ordinals).
-    """
-    position = _named(trace, threads)
-    position = position[~threads.bear(position, runs_python)]
+def _of_ordinals(
+    trace: HostTrace, threads: Threads, position: Int64Array
+) -> tuple[Int64Array, Int64Array]:
+    """(positions of XLA CPU thunks, their device ordinals)."""
     where, value = threads.integers(trace.stat(stats.DEVICE_ORDINAL))
     return position, value_at(
         where,
@@ -142,8 +145,9 @@ def _device(
     recorded: RecordedHost,
     name: str,
     table: DeviceOps,
+    python: Intervals,
 ) -> Device:
-    """table: what runs on it."""
+    """table: what runs on it. python: where that calls Python."""
     return Device(
         name=name,
         kind=DeviceKind.CPU,
@@ -155,6 +159,7 @@ def _device(
         collective=table.covered(DeviceClass.COLLECTIVE),
         transfer=table.covered(DeviceClass.OTHER_COPY),
         infeed=table.covered(DeviceClass.INFEED),
+        python=python,
     )
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     )
     from tfadvisor.timeline.host.loop_frames import FrameShare
     from tfadvisor.timeline.host.outside_steps import OutsideSteps
+    from tfadvisor.timeline.host.step_python import StepPython
     from tfadvisor.timeline.host.xla_runs import XlaRuns
 else:
     from tfadvisor.face import face
@@ -35,6 +36,7 @@ else:
             "InputPipeline": "input_pipeline",
             "InputStage": "input_pipeline",
             "OutsideSteps": "outside_steps",
+            "StepPython": "step_python",
             "XlaRuns": "xla_runs",
             "count_events": "event_counts",
         },
@@ -52,6 +54,7 @@ __all__ = [
     "InputPipeline",
     "InputStage",
     "OutsideSteps",
+    "StepPython",
     "XlaRuns",
     "count_events",
 ]

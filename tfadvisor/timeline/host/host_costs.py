@@ -29,6 +29,7 @@ from tfadvisor.timeline.host.dispatches import (
 )
 from tfadvisor.timeline.host.driver import waits_for_threads
 from tfadvisor.timeline.host.input_pipeline import crowded_by_pipeline
+from tfadvisor.timeline.host.step_python import StepPython
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.host.xla_runs import turns_of_loops, updates_of_graphs
 from tfadvisor.timeline.intervals import (
@@ -46,8 +47,6 @@ from tfadvisor.timeline.names.host_events import (
     is_single_op,
     keeps_state,
     makes_dataset,
-    op_type,
-    runs_python,
     scales_loss,
     writes_file,
 )
@@ -97,8 +96,8 @@ class HostCalls(msgspec.Struct, frozen=True):
     """
     loss_scaling: int = 0
     """TensorFlow's ops of a loss scale."""
-    python_op: str = ""
-    """The op by which the compiled step calls Python, "" when it calls none."""
+    python: StepPython | None = None
+    """The op by which the compiled step calls most Python, None when it calls none."""
     writes: int = 0
     """TensorFlow's ops that write files."""
     builds: int = 0
@@ -121,14 +120,14 @@ def host_calls(
     building: Intervals,
     iterations: tuple[Int64Array, Int64Array],
     alone: Int64Array,
+    python: StepPython | None = None,
 ) -> HostCalls:
     """By name, each distinct one looked at once.
 
     waits: of the driving thread. building: see building_time. iterations: see
-    counted_iterations. alone: of calls_of_one_op.
+    counted_iterations. alone: of calls_of_one_op. python: that which takes most of what
+    the step calls.
     """
-    pythons = threads.wanted_rows(runs_python)
-    python = threads.names[int(pythons.argmax())] if pythons.any() else ""
     driver = threads.threads[steps.thread] if steps.thread >= 0 else None
     dispatched = NO_VALUES if driver is None else dispatches(threads, driver)
     scales = _in_counted_steps(threads, steps, scales_loss)
@@ -149,7 +148,7 @@ def host_calls(
             in_counted_steps(threads.start[_memory_calls(threads)], steps).sum()
         ),
         loss_scaling=int(is_in(threads.kind[scales], _OPS).sum()),
-        python_op=op_type(python) or python,
+        python=python,
         writes=len(_in_counted_steps(threads, steps, writes_file)),
         builds=len(distinct(step_of(building.starts, steps))),
         makes_datasets=len(_in_counted_steps(threads, steps, makes_dataset)) > 0,

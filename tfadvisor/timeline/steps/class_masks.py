@@ -202,8 +202,8 @@ def _in_short_pieces(launch: Intervals, steps: Steps) -> Int64Array:
 
 def _launched_not_started(device: Device) -> Intervals:
     """When work has been launched for a device and has not begun: an idle device then
-    waits for its own launch.
+    waits for its own launch, unless its program is in Python that it calls.
     """
     start, launched = device.ops.start, device.ops.launch_end
     linked = (launched >= 0) & (start > launched)
-    return union(launched[linked], start[linked])
+    return difference(union(launched[linked], start[linked]), device.python)

@@ -33,6 +33,7 @@ from tfadvisor.report.assembly.sampled import (
     with_lines,
 )
 from tfadvisor.report.model import ActivityTime, ClassTime, Place
+from tfadvisor.timeline.attribution import CALLED_PYTHON
 from tfadvisor.units import percent
 
 STAGE = {"stage": "", "layer": "", "op": "", "kernel": ""}
@@ -95,6 +96,21 @@ def test_lines_outside_of_all_functions_are_one_place_for_both() -> None:
 
     assert disagreement(script, steps_in(**{"": 160, "shuffle": 40})) is None
     assert disagreement(script, steps_in(**{"": 4, "shuffle": 196})) is not None
+
+
+def test_python_that_the_step_calls_is_no_time_of_the_main_thread() -> None:
+    """The callback takes 30% of the trace on a thread of its own. All samples are in
+    main, which waits.
+    """
+    place = Place(file="train.py", line=7, function="draw", **STAGE)
+    called = ActivityTime(CALLED_PYTHON, 0.3, 0.3, (place,), ())
+
+    assert (
+        disagreement(
+            (COMPUTED, ClassTime("host", 0.3, 0.3, (called,))), steps_in(main=200)
+        )
+        is None
+    )
 
 
 def test_what_recording_makes_larger_is_claimed_less() -> None:

@@ -39,6 +39,7 @@ OURS = {
             "memset",
             "copy",
             "not recorded",
+            "Python that the compiled step calls",
             "work was queued and did not run",
             "exchange",
             "kernels wait for their own copies (DMA)",

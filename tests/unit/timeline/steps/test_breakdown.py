@@ -457,6 +457,34 @@ def test_python_in_the_step_is_told_from_that_of_the_loop() -> None:
     assert metrics.fact("python_in_step_op") == "pure_callback.1"
 
 
+def test_what_a_called_python_holds_up_has_begun_already() -> None:
+    """A call of 5 µs launches a run: dot.1 from 10 to 30, Python to 70, dot.2 to 90.
+    Python has 40 of 100 µs. Before it the run waits for its launch, from 5 to 10.
+    """
+    builder = (
+        trace().step(0, 100).call("PjitFunction(step)", 0, 5).thread("tf_XLAEigen/1")
+    )
+    for name, start, end in (
+        ("dot.1", 10, 30),
+        ("pure_callback.1", 30, 70),
+        ("dot.2", 70, 90),
+    ):
+        builder.call(
+            name,
+            start,
+            end,
+            hlo_op=name,
+            hlo_module="jit_step",
+            run_id=1,
+            device_ordinal=0,
+        )
+
+    metrics = builder.measure()
+
+    assert metrics.value("python_in_step_fraction") == pytest.approx(0.4)
+    assert metrics.value("kernel_launch_gap_fraction") == pytest.approx(0.1)
+
+
 def test_a_step_without_callbacks_calls_no_python() -> None:
     metrics = trace().step(0, 100).busy("GPU:0", (0, 30)).measure()
 
