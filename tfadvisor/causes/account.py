@@ -176,7 +176,9 @@ class RunAccount(msgspec.Struct, frozen=True):
     fractions are of the steps.
     """
     done: tuple[RunDone, ...] = ()
-    """What libraries do in the steps for arguments, as far as samples meet it."""
+    """What libraries do in the steps for arguments or for a session's graph, as far as
+    samples meet it.
+    """
 
     @property
     def outside(self) -> tuple[RunPart, ...]:

@@ -20,6 +20,8 @@ _NEARLY_ALL, _HARDLY = 0.9, 0.1
 line of several holds at most to be left out.
 """
 
+_DONE = Doing.FLATTENING, Doing.CONVERTING, Doing.CHECKING, Doing.EXTENDING
+
 
 def place_of_frame(frame: Frame) -> RunPlace:
     """A line of the program, by the call that is under way on it."""
@@ -98,10 +100,12 @@ def done_in_steps(
     stacks: Stacks,
     steps: Sampled,
 ) -> tuple[RunDone, ...]:
-    """What libraries do there for the arguments of calls, but for tracing."""
+    """What libraries do there for the arguments of calls, or for a session's graph, but
+    for tracing.
+    """
     ready = steps.only(~stacks.does(Work.COMPILE)[steps.stack])
     found = []
-    for doing in (Doing.FLATTENING, Doing.CONVERTING, Doing.CHECKING):
+    for doing in _DONE:
         frames = stacks.frame[ready.stack][:, ::-1]
         is_it = stacks.doing(doing)[frames]
         rows = np.flatnonzero(is_it.any(axis=1))

@@ -27,6 +27,7 @@ the rest is then what goes with it.
 _HALF = 0.5
 """Of the host's own time: what takes as much of it outweighs all the rest together."""
 _OF_HOST = (TimeClass.INPUT, TimeClass.HOST, TimeClass.LAUNCH)
+_OF_TENSORFLOW = (Doing.CONVERTING, Doing.EXTENDING)
 _ONE_BY_ONE = (Doing.CONVERTING, Doing.FLATTENING)
 """What Python does for each value or node."""
 
@@ -199,7 +200,7 @@ def _done(question: Question) -> Sequence[RunDone]:
     """
     account = question.settings.account
     jax = question.run.hosts[0].capture.framework == "jax"
-    usual = (Doing.FLATTENING, Doing.CHECKING) if jax else (Doing.CONVERTING,)
+    usual = (Doing.FLATTENING, Doing.CHECKING) if jax else _OF_TENSORFLOW
     slugs = {doing.slug for doing in usual}
     every = () if account is None else account.done
     return [done for done in every if done.what in slugs]
@@ -381,3 +382,19 @@ def nan_check_fraction(question: Question) -> float:
 def nan_check_place(question: Question) -> str:
     """The line of the program whose calls it checks most: `train (train.py:58)`."""
     return _in_words(_by_samples(question, Doing.CHECKING).places[0])
+
+
+@metric(unit=Unit.FRACTION)
+def graph_extension_fraction(question: Question) -> float:
+    """Share of the steps in which a session of TensorFlow 1 takes over ops that the
+    graph has not had before, by samples of the whole run.
+    """
+    return _by_samples(question, Doing.EXTENDING).fraction
+
+
+@fact
+def graph_extension_place(question: Question) -> str:
+    """The line of the program whose run of a session extends it most: `main
+    (train.py:64)`.
+    """
+    return _in_words(_by_samples(question, Doing.EXTENDING).places[0])

@@ -79,6 +79,25 @@ def test_samples_tell_how_long_results_are_looked_through() -> None:
     assert found.fact("host_cause") is None
 
 
+def test_samples_tell_how_long_a_graph_is_extended() -> None:
+    """Two of four samples are in a session's _extend_graph. A JAX program that calls a
+    function of that name has none.
+    """
+    session = "tensorflow/client/session.py:_extend_graph:1400"
+    turn = [(f"train.py:main:64 {session}", 2), ("train.py:main:62", 1)]
+    turn.append(("train.py:main:50", 1))
+    known = Settings(account=account_of(sampled(60 * turn), 40.0))
+    builder = trace().step(0, 100).call("SessionRun", 0, 90)
+    builder.thread("tf_Compute/1").call("a:MatMul", 10, 30)
+
+    found = builder.measure(known)
+
+    assert found.value("graph_extension_fraction") == pytest.approx(0.5, abs=0.01)
+    assert found.fact("graph_extension_place") == "main (train.py:64)"
+    jax = calls_of_one_program(0).measure(known)
+    assert jax.value("graph_extension_fraction") is None
+
+
 def with_python(call: str, inside: str) -> TraceBuilder:
     """Four steps of 1,000 µs on a GPU, in each of which a function of the program works
     for 500 µs, 400 of them in a library's, and then a kernel runs for 400 µs.

@@ -54,6 +54,7 @@ class Doing(IntEnum):
     CHECKING = 26
     LOADING = 27
     PICTURING = 28
+    EXTENDING = 29
 
     @property
     def words(self) -> str:
@@ -96,6 +97,7 @@ _WORDS = {
     Doing.CHECKING: "checking results for NaN",
     Doing.LOADING: "reading files",
     Doing.PICTURING: "encoding pictures",
+    Doing.EXTENDING: "extending the graph of a session",
 }
 
 
@@ -135,6 +137,7 @@ _TABLE = (
     _Row(Doing.LOOKING_UP, r"compilation_cache\.py", r"\w+"),
     _Row(Doing.COMPILING, r"compiler\.py", r"\w+"),
     _Row(Doing.COMPILING, event=r"backend_compile\w*|\w*Compiler::\w+|XlaCompile\w*"),
+    _Row(Doing.EXTENDING, r"session\.py", r"_extend_graph"),
     _Row(Doing.LOWERING, r"mlir\.py|pxla\.py", r"_?\w*lower\w*"),
     _Row(Doing.TRACING, r"partial_eval\.py|linear_util\.py", r"\w+"),
     _Row(Doing.TRACING, r"func_graph\.py|tracing_compilation\.py", r"\w+"),
