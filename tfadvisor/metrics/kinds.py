@@ -340,10 +340,15 @@ def unfused_attention(question: Question) -> list[HotOp]:
 
 
 def for_picked_rows(question: Question) -> list[HotOp]:
-    """What computes for rows of which an argument picks few. Raises MetricAbsent as
-    patterns_of.
+    """What computes for rows of which an argument picks few, or the round of a loop.
+    Raises MetricAbsent as patterns_of_any_device.
     """
-    return _named(question, patterns_of(question).picked.computed)
+    found = patterns_of_any_device(question)
+    return [
+        op
+        for op in known_ops(question).ops
+        if op.op in found.picked.computed and op.module == found.module
+    ]
 
 
 @fact
@@ -351,7 +356,7 @@ def picked_rows(question: Question) -> str:
     """How many of them are kept, by which argument and where: `one of 256 rows, picked
     by pos on sample.py:70`.
     """
-    found = patterns_of(question).picked
+    found = patterns_of_any_device(question).picked
     if not found.rows:
         raise MetricAbsent("the program keeps all rows that it computes")
     line = f" on {found.line}" if found.line else ""

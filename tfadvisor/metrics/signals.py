@@ -175,12 +175,6 @@ SIGNALS = (
         _hot(unfused_attention),
     ),
     Signal(
-        "picked_row",
-        "kernels that compute for rows of which the program keeps few, at a place that "
-        "an argument says, and nothing uses the others; from the trace's HLO",
-        _hot(for_picked_rows),
-    ),
-    Signal(
         "looped_slice_copy",
         "kernels that copy slices into or out of larger buffers inside while loops "
         "that also multiply matrices, as in a scan "
@@ -194,6 +188,13 @@ SIGNALS = (
         "overwrite because they are not donated, from "
         "the trace's HLO; copies by a GPU's copy engine do not show",
         _of_program(copies_of_arguments),
+    ),
+    Signal(
+        "picked_row",
+        "ops that compute for rows of which the program keeps few, at a place that an "
+        "argument or the round of a loop says, and nothing uses the others; from the "
+        "trace's HLO",
+        _of_program(for_picked_rows),
     ),
     Signal(
         "unrolled",

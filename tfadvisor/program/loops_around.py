@@ -25,18 +25,18 @@ def loop_around(instruction: Instruction) -> LoopAround | None:
     """The innermost while loop that runs an instruction that is a kernel of its own;
     None without one. Raises TraceError for damaged bytes.
     """
-    calling = _calling(instruction.computation.module)
-    around = calling.get(instruction.computation.id)
+    by = calling(instruction.computation.module)
+    around = by.get(instruction.computation.id)
     while around is not None and around.opcode != "while":
-        around = calling.get(around.computation.id)  # callers stand behind the called
+        around = by.get(around.computation.id)  # callers stand behind the called
     if around is None:
         return None
     return LoopAround(line_of(around), trip_count(around) or 0)
 
 
 @lru_cache(maxsize=16)  # asked for several ops of a program
-def _calling(module: Module) -> Mapping[int, Instruction]:
-    """What runs a computation, by the computation's id."""
+def calling(module: Module) -> Mapping[int, Instruction]:
+    """What runs a computation, by the computation's id; without the entry."""
     return {
         called.id: instruction
         for computation in kernel_computations(module)

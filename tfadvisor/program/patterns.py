@@ -5,7 +5,7 @@ unrolled, rows that nothing uses.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -17,6 +17,7 @@ from tfadvisor.program.flow import (
     names_of_kernels,
     way_back,
 )
+from tfadvisor.program.loops_around import calling
 from tfadvisor.program.matrix_products import DotSize, products
 from tfadvisor.program.module import Computation, Instruction, Module
 from tfadvisor.program.operations import line_of, location_of
@@ -170,8 +171,8 @@ def unrolled(parts: Sequence[Instruction]) -> tuple[str, int] | None:
     return (most[2].rpartition("/")[2], most[3]) if copies[most] >= _LEAST else None
 
 
-# Work for many rows of which a program keeps few, those that an argument of it picks:
-# each call computes them all, and the next call others of them again.
+# Work for many rows of which a program keeps few, those that an argument of it picks,
+# or a loop's round: each call or round computes them all, and the next one them again.
 
 _FEWEST_ROWS = 8
 """Rows for each that is kept; of fewer little is left to save."""
@@ -189,7 +190,9 @@ class PickedRows(msgspec.Struct, frozen=True):
     rows: int = 0
     """How many are computed for each that is kept."""
     argument: str = ""
-    """Which the rows depend on, as the program names it: `pos`."""
+    """Which the rows depend on, as the program names it: `pos`; of a loop its round:
+    `the round of the loop at sample.py:49`.
+    """
     line: str = ""
     """Where they are picked: `train.py:70`, "" where the trace does not tell."""
 
@@ -201,60 +204,141 @@ def picked_rows(module: Module) -> PickedRows:
     """Those for which most instructions compute; NO_ROWS where a program keeps what it
     computes. Raises TraceError for damaged bytes.
     """
-    if not any(each is module.entry for each in kernel_computations(module)):
-        return NO_ROWS
-    users = Users(module.entry)
     found = (
-        _picked(picking, part, users)
-        for picking in module.entry.instructions
-        for part in inside(picking)
-        if part.opcode == "dynamic-slice" and part.operand_ids
+        picked
+        for computation in kernel_computations(module)
+        for picked in _picked_in(computation, _loop_of(computation))
     )
     return max(found, key=lambda picked: len(picked.computed), default=NO_ROWS)
 
 
-def _picked(picking: Instruction, part: Instruction, users: Users) -> PickedRows:
-    """Of a slice, and the kernel that takes it: the same instruction, or a fusion."""
+def _loop_of(computation: Computation) -> Instruction | None:
+    """The while loop whose body it is; None for another."""
+    around = calling(computation.module).get(computation.id)
+    is_body = (
+        around is not None
+        and around.opcode == "while"
+        and around.called_ids[0] == computation.id
+    )
+    return around if is_body else None
+
+
+def _picked_in(
+    computation: Computation, loop: Instruction | None
+) -> Iterator[PickedRows]:
+    """In the entry, or in the body of a loop."""
+    if loop is None and computation is not computation.module.entry:
+        return
+    users = Users(computation)
+    for picking in computation.instructions:
+        for part in inside(picking):
+            if part.opcode == "dynamic-slice" and part.operand_ids:
+                yield _picked(picking, part, users, loop)
+
+
+def _picked(
+    picking: Instruction, part: Instruction, users: Users, loop: Instruction | None
+) -> PickedRows:
+    """Of a slice, and the kernel that takes it: the same instruction, or a fusion.
+    loop: in whose body it is.
+    """
     around = picking if picking is not part else None
-    argument = _argument_of(part, around)
+    made_of = _given_to(part.operands[1:], around)
+    argument = _round_of(loop, made_of) if loop else _argument_of(made_of)
     rows = part.operands[0].shape.elements // max(part.shape.elements, 1)
     if not argument or rows < _FEWEST_ROWS:
         return NO_ROWS
     feeding = [each for each in _feeding(picking, users) if each.opcode not in _GIVEN]
-    if not _is_all_that_uses(part, around, feeding):
+    source = _only_used_by(part, around, feeding)
+    if source is None:
         return NO_ROWS
-    names = sorted(name for each in feeding for name in names_of_kernels(each))
+    needed = _needed_by(source)
+    names = sorted(
+        name for each in feeding if each.id in needed for name in names_of_kernels(each)
+    )
     return PickedRows(tuple(names), rows, argument, line_of(part))
 
 
-def _is_all_that_uses(
+def _only_used_by(
     part: Instruction, around: Instruction | None, feeding: list[Instruction]
-) -> bool:
-    """Whether a slice alone uses what it is taken from, inside of a fusion and outside,
-    and the program computes that. feeding: what the kernel alone uses.
+) -> Instruction | None:
+    """What a slice is taken from, outside of a fusion, where it alone uses that and the
+    program computes it; else None. feeding: what the kernel alone uses.
     """
     inside_of = _feeding(part, Users(part.computation)) if around is not None else []
     alone = {id(each) for each in (*feeding, *inside_of)}
     way = list(way_back(part.operands[0], around))
-    source = next((at for at, (_, holder) in enumerate(way) if holder is None), -1)
-    return source >= 0 and all(id(made) in alone for made, _ in way[: source + 1])
+    at = next((at for at, (_, holder) in enumerate(way) if holder is None), -1)
+    is_all = at >= 0 and all(id(made) in alone for made, _ in way[: at + 1])
+    return way[at][0] if is_all else None
 
 
-def _argument_of(part: Instruction, around: Instruction | None) -> str:
+def _needed_by(source: Instruction) -> set[int]:
+    """The ids of what an instruction is made of in its computation, and its own."""
+    found = {source.id}
+    for each in reversed(source.computation.instructions):
+        if each.id in found:
+            found.update(each.operand_ids)
+    return found
+
+
+def _argument_of(given: Sequence[Instruction]) -> str:
     """The argument of the program that the indices of a slice are made of, "" where
     they are constant.
     """
-    waiting = [(index, around) for index in part.operands[1:]]
+    for each in given:
+        if each.opcode == "parameter":
+            return each.op_name or each.name
+    return ""
+
+
+def _round_of(loop: Instruction, given: Sequence[Instruction]) -> str:
+    """The round of a loop where the indices of a slice are made of a number that each
+    round changes, "" where all rounds pick the same.
+    """
+    body = loop.called[0]
+    handed_on = body.root.operands if body.root.opcode == "tuple" else ()
+    for each in given:
+        at = each.tuple_index
+        is_carried = each.opcode == "get-tuple-element" and at < len(handed_on)
+        if is_carried and each.shape.elements == 1 and not _is_kept(handed_on[at], at):
+            line = line_of(loop)
+            return f"the round of the loop at {line}" if line else "the loop's round"
+    return ""
+
+
+def _is_kept(handed_on: Instruction, at: int) -> bool:
+    """Whether a round hands on what it was given at this place."""
+    *_, (made, _) = way_back(handed_on, None)
+    source = made.operands[0] if made.operand_ids else made
+    is_given = made.opcode == "get-tuple-element" and source.opcode == "parameter"
+    return is_given and made.tuple_index == at
+
+
+def _given_to(
+    made_of: Sequence[Instruction], around: Instruction | None
+) -> list[Instruction]:
+    """The arguments of a computation, or of a loop's body the elements that it is
+    given, of which instructions are made. around: the fusion that holds these.
+    """
+    found = []
+    waiting = [(made, around) for made in made_of]
     for made, holder in waiting:
         if len(waiting) > _MOST_SEARCHED:
             break
-        if made.opcode != "parameter":
+        if _is_element_given(made):
+            found.append(made)
+        elif made.opcode != "parameter":
             waiting += [(operand, holder) for operand in made.operands]
         elif holder is None:
-            return made.op_name or made.name
+            found.append(made)
         elif made.parameter_number < len(holder.operand_ids):
             waiting.append((holder.operands[made.parameter_number], None))
-    return ""
+    return found
+
+
+def _is_element_given(made: Instruction) -> bool:
+    return made.opcode == "get-tuple-element" and made.operands[0].opcode == "parameter"
 
 
 def _feeding(target: Instruction, users: Users) -> list[Instruction]:

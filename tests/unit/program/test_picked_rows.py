@@ -84,3 +84,94 @@ def test_a_fusion_that_picks_the_row_is_looked_into() -> None:
 )
 def test_rows_that_are_needed(body: tuple[bytes, ...]) -> None:
     assert found(*body) == NO_ROWS
+
+
+# In the body of a loop.
+
+CARRIED = f"(s32[], {BUFFER}, s32[])"
+"""A counter, the tokens, and a number that stays."""
+
+
+def element(one: int, index: int, shape: str) -> bytes:
+    extra = hlo.field(13, index)
+    return hlo.op(one, "get-tuple-element", shape, 20, extra=extra)
+
+
+def in_loop(index: int = 21, source: int = 25, used: int = 26):
+    """Each round runs a model over the tokens that the loop carries, and writes one row
+    of them. index: what picks the row of source. used: what the row is made of.
+    """
+    body = hlo.computation(
+        2,
+        hlo.op(20, "parameter", CARRIED),
+        element(21, 0, "s32[]"),
+        element(22, 1, BUFFER),
+        element(23, 2, "s32[]"),
+        hlo.op(24, "constant", "s32[]"),
+        hlo.op(25, "tanh", BUFFER, 22, name="model"),
+        hlo.op(
+            26,
+            "dynamic-slice",
+            ROW,
+            source,
+            index,
+            24,
+            metadata=hlo.metadata("jit(f)/slice", "sample.py", 45),
+        ),
+        hlo.op(27, "dynamic-update-slice", BUFFER, 22, used, 21, 24),
+        hlo.op(28, "add", "s32[]", 21, 24),
+        hlo.op(29, "tuple", CARRIED, 28, 27, 23),
+    )
+    until = hlo.computation(
+        3, hlo.op(30, "parameter", CARRIED), hlo.op(31, "constant", "pred[]")
+    )
+    loop = hlo.op(
+        2,
+        "while",
+        CARRIED,
+        1,
+        calls=[2, 3],
+        metadata=hlo.metadata("jit(f)/while", "sample.py", 49),
+    )
+    whole = hlo.computation(1, hlo.op(1, "parameter", CARRIED), loop)
+    return picked_rows(Module(hlo.module(body, until, whole)))
+
+
+def test_a_result_of_256_rows_of_which_each_round_uses_its_own() -> None:
+    picked = in_loop()
+
+    assert picked.computed == ("model",)
+    assert (picked.rows, picked.line) == (256, "sample.py:45")
+    assert picked.argument == "the round of the loop at sample.py:49"
+
+
+@pytest.mark.parametrize(
+    "round_",
+    [{"index": 23}, {"index": 24}, {"source": 22}, {"used": 25}],
+    ids=[
+        "a row that a number of before the loop says",
+        "always the same row",
+        "a row of what the loop carries",
+        "all rows are written too",
+    ],
+)
+def test_rows_of_a_loop_that_are_needed(round_: dict[str, int]) -> None:
+    assert in_loop(**round_) == NO_ROWS
+
+
+def test_what_else_the_picking_kernel_takes_is_not_counted() -> None:
+    """A fusion takes the row and numbers that nothing else uses."""
+    fused = hlo.computation(
+        2,
+        hlo.op(21, "parameter", BUFFER),
+        hlo.op(22, "parameter", "s32[]", number=1),
+        hlo.op(23, "constant", "s32[]"),
+        hlo.op(24, "parameter", ROW, number=2),
+        hlo.op(25, "dynamic-slice", ROW, 21, 22, 23),
+        hlo.op(26, "add", ROW, 25, 24),
+    )
+    numbers = hlo.op(5, "iota", ROW)
+    drawn = hlo.op(8, "sine", ROW, 5, name="drawn")
+    picking = hlo.op(6, "fusion", ROW, 4, 2, 8, calls=[2])
+
+    assert found(MODEL, numbers, drawn, picking, before=(fused,)).computed == ("tanh",)
