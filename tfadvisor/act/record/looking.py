@@ -48,6 +48,10 @@ show it too.
 """
 ROUNDS_SECONDS = 3.0
 """For which rounds are counted."""
+_ENOUGH_LOOKS = 4
+"""After which a program that never came to steps is told about all the same."""
+_CUT_SHORT = 0.5
+"""Of the look before, that one takes which the program's end cuts off."""
 _OTHER_WORK = 2
 """Recordings of an evaluation or the like after which that is what the program does."""
 _SLOWER = 2
@@ -94,9 +98,11 @@ class LooksSoFar(msgspec.Struct, frozen=True):
     @property
     def found(self) -> RecordedRun | None:
         """The recording; of a program in which none came about its best look, else the
-        last one if the program goes round; None without any.
+        last one, if the program goes round or was looked at again and again; None
+        without any.
         """
-        look = self.best or (self.last if self.loop is not None else None)
+        is_enough = self.loop is not None or self.looks >= _ENOUGH_LOOKS
+        look = self.best or (self.last if is_enough else None)
         if self.kept is not None or look is None:
             return self.kept
         return RecordedRun(look, look, rounds=(self.loop, None), wanted=self.wanted)
@@ -228,7 +234,7 @@ def _without_look(state: Look, seen: NoWindow) -> State:
 def _judge(state: Look, look: RecordedWindow) -> State:
     pace = look.pace
     if pace is None:
-        return _again(replace(state.known, last=look))
+        return _again(replace(state.known, last=_last(state.known.last, look)))
 
     known = replace(
         state.known,
@@ -291,6 +297,13 @@ def _again(known: LooksSoFar) -> State:
     """Another look, unless there were enough."""
     known = replace(known, looks=known.looks + 1)
     return Wait(known) if known.looks < _LOOKS else Finished(known)
+
+
+def _last(before: RecordedWindow | None, look: RecordedWindow) -> RecordedWindow:
+    """Of two without steps the later, unless it is cut off."""
+    if before is not None and look.seconds < _CUT_SHORT * before.seconds:
+        return before
+    return look
 
 
 def _better(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from msgspec.structs import replace
 from tfadvisor.act.record.answers import GivenOrder, answers_to
 from tfadvisor.act.record.board import Board, Process
 from tfadvisor.act.record.watch import SeenStacks, Watch
+from tfadvisor.arrays import BoolArray
 from tfadvisor.files import read_small_text
 from tfadvisor.timeline.names.stack_frames import (
     BESIDE_STEPS,
@@ -242,6 +244,7 @@ def round_ms(samples: Samples, loop: ProgramLoop) -> float:
     """
     at, numbers = samples.ticks()
     recent = at >= at[-1] - int(_TIMED_SECONDS * 1e9) if len(at) else at > 0
+    recent &= _are_whole(samples)[numbers]
     at, numbers = at[recent], numbers[recent]
     lines = np.array([_line_of_loop(samples, stack, loop) for stack in samples.stacks])
     line = lines[numbers] if len(numbers) else numbers
@@ -263,6 +266,17 @@ def round_ms(samples: Samples, loop: ProgramLoop) -> float:
     usual, short = float(np.median(rounds)), float(np.quantile(rounds, 0.25))
     is_seen = usual >= _LEAST_SAMPLES * samples.every_ns
     return usual / 1e6 if is_seen and short >= _REGULAR * usual else 0.0
+
+
+def _are_whole(samples: Samples) -> BoolArray:
+    """Of each stack, whether it begins as most samples of the main thread do."""
+    _, numbers = samples.ticks()
+    began = [
+        samples.frames[stack[0]][:2] if stack else None for stack in samples.stacks
+    ]
+    outermost = Counter(began[number] for number in numbers.tolist())
+    usual = max(outermost, key=outermost.__getitem__, default=None)
+    return np.array([function == usual for function in began], np.bool_)
 
 
 def _is_on_condition(samples: Samples, stack: Sequence[int], loop: ProgramLoop) -> bool:
@@ -299,6 +313,7 @@ def loop_of(
     """counted: the loop as Python went through it, where it tells that."""
     if counted is not None:
         return CountedRounds(_counted_loop(stacks, counted))
+    stacks = _whole(stacks)
     if len(stacks) < _FEWEST_SAMPLES:
         return CountedRounds(None)
 
@@ -306,6 +321,15 @@ def loop_of(
     if found is not None:
         return CountedRounds(found)
     return CountedRounds(None, _inside(stacks))
+
+
+def _whole(stacks: Sequence[Stack]) -> list[Stack]:
+    """Without those that were read while they changed, as of Python that makes many
+    short calls: they begin with another function than most.
+    """
+    outermost = Counter(stack[0][:2] for stack in stacks)
+    usual = max(outermost, key=outermost.__getitem__, default=None)
+    return [stack for stack in stacks if stack[0][:2] == usual]
 
 
 def _counted_loop(stacks: Sequence[Stack], counted: dict[str, Any]) -> ProgramLoop:

@@ -158,8 +158,11 @@ class SeenStacks:
         began_ns: int,
         errors: int,
     ) -> None:
-        """Of a stretch of time. began_ns: what its times count from."""
+        """Of a stretch of time behind those before. began_ns: what its times count
+        from, by a clock that may have been set back.
+        """
         with self._lock:
+            began_ns = max(began_ns, self.ended_ns)
             self.errors += errors
             entries: list[_Entry] = []
             for thread in threads:
@@ -183,7 +186,7 @@ class SeenStacks:
 
         self.began_ns = self.began_ns or began_ns
         self.ended_ns = max(self.ended_ns, began_ns + stays[-1].until * 1000)
-        after_us = max(began_ns - self.began_ns, 0) // 1000  # a clock may be set back
+        after_us = (began_ns - self.began_ns) // 1000
         found = []
         for stay in stays:
             count = round((stay.until - stay.since) / _EVERY_US)

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import (
+    NO_VALUES,
     Int64Array,
     descending,
     distinct,
@@ -33,6 +34,8 @@ _LOOKED_AT = 1 << 17
 _MOST_LAGS = 96
 _LEAST_MATCH = 0.85
 _AS_GOOD = 0.97
+_MOST_USES, _NEXT = 8, range(1, 2)
+"""Of a name in a cycle that is found by it."""
 _MOSTLY = 0.5
 """Where at least this share of items equals the one a cycle earlier, some cycles may
 hold more or fewer, as with a branch.
@@ -61,17 +64,18 @@ def find_period(
 
     codes: name of each item, in order of time. starts, ends: its time, ps.
 
-    Candidate lengths are the distances between successive uses of each name. Of those
-    whose match is nearly the best, the shortest wins. A cycle begins after the longest
-    average pause.
+    Candidate lengths are the distances between successive uses of each name; where none
+    of these explains the sequence, those between a use and the second after it, or a
+    later one. Of those whose match is nearly the best, the shortest wins. A cycle
+    begins after the longest average pause.
     """
-    n = min(len(codes), _LOOKED_AT)
-    lags = _candidate_lags(codes[:n])
+    lags, match = _matches(codes[:_LOOKED_AT], _NEXT)
     if not len(lags):
         return None
-    match = np.array(
-        [float(np.mean(codes[lag:n] == codes[: n - lag])) for lag in lags.tolist()]
-    )
+    if match.max() < _LEAST_MATCH:  # as where each op of a model comes several times
+        further = _matches(codes[:_LOOKED_AT], range(2, _MOST_USES + 1))
+        if further[1].max(initial=0.0) >= _LEAST_MATCH:
+            lags, match = further
     best = float(match.max())
     if best < _LEAST_MATCH:
         tried = (
@@ -132,13 +136,28 @@ def _branching(
     return Period(length, match, begins) if match >= _LEAST_MATCH else None
 
 
-def _candidate_lags(codes: Int64Array) -> Int64Array:
-    """Distances between successive uses of a name that leave room for three cycles, the
-    most frequent first.
+def _matches(codes: Int64Array, uses: range) -> tuple[Int64Array, np.ndarray]:
+    """Candidate lengths of a cycle, and the share of items that equal the one so many
+    earlier. uses: as of _candidate_lags.
+    """
+    lags = _candidate_lags(codes, uses)
+    pairs = ((codes[lag:], codes[:-lag]) for lag in lags.tolist())
+    return lags, np.array([np.mean(later == before) for later, before in pairs])
+
+
+def _candidate_lags(codes: Int64Array, uses: range = _NEXT) -> Int64Array:
+    """Distances between uses of a name that leave room for three cycles, ascending: the
+    most frequent ones. uses: how many uses later, which is how often a cycle uses the
+    name.
     """
     order = order_of(codes)
-    same = codes[order][1:] == codes[order][:-1]
-    distances = np.diff(order)[same]
+    name = codes[order]
+    apart = [
+        (order[use:] - order[:-use])[name[use:] == name[:-use]]
+        for use in uses
+        if use < len(order)
+    ]
+    distances = np.concatenate([NO_VALUES, *apart])
     distances = distances[distances * 3 <= len(codes)]
     lags, count = np.unique(distances, return_counts=True)
     weight = lags * count  # a long cycle has few repeats but each explains many items

@@ -233,6 +233,32 @@ def test_a_program_that_goes_round_without_steps_is_shown_as_it_was_seen_last(
     assert (found is not None and found.chosen is looks[-1]) is is_shown
 
 
+@pytest.mark.parametrize(("looks", "is_shown"), [(4, True), (3, False)])
+def test_a_program_that_was_looked_at_for_long_is_shown_without_a_loop(
+    looks: int, is_shown: bool
+) -> None:
+    """None of the looks shows steps, and no loop is known."""
+    script = [SETTLED, counted(), window(None)] * looks
+
+    found = after([*script, Over()]).known.found
+
+    assert (found is not None) is is_shown
+
+
+@pytest.mark.parametrize(("closed", "is_last"), [(0.5, True), (0.49, False)])
+def test_of_looks_without_steps_one_that_the_end_cuts_off_is_not_the_one_to_show(
+    closed: float, is_last: bool
+) -> None:
+    """The one before took a second."""
+    cut = replace(window(None), closed=closed)
+    script = [SETTLED, counted(LOOP), window(None), SETTLED, counted(LOOP), cut]
+
+    found = after([*script, Over()]).known.found
+
+    assert found is not None
+    assert (found.chosen is cut) is is_last
+
+
 # What repeats and takes less than a round.
 
 

@@ -79,6 +79,21 @@ def test_a_step_that_takes_all_the_time_is_in_the_innermost_loop_of_the_program(
     assert (loop.function, loop.lines) == ("main", (4, 5))
 
 
+TORN: Stack = (("/usr/lib/python3.11/inspect.py", "name", 7),)
+"""As a stack is read while it changes."""
+
+
+def test_stacks_that_were_read_while_they_changed_hide_no_loop(train: str) -> None:
+    """Every fifth, as of Python that makes many short calls."""
+    turn = [main_at(train, 4)] * 4 + [TORN] + [main_at(train, 5)] * 15
+
+    loop = loop_of(turn * 5).loop
+
+    assert loop is not None
+    assert (loop.function, loop.lines) == ("main", (4, 5))
+    assert loop_of([*[main_at(train, 5)] * 19, *[TORN] * 15]).loop is None
+
+
 def test_what_was_before_the_loop_is_no_part_of_it(train: str) -> None:
     stacks = [main_at(train, 2)] * 50 + [main_at(train, 5)] * 30
 
@@ -246,6 +261,17 @@ def test_regular_returns_to_a_line_are_rounds(train: str) -> None:
     turns = [(5, 17), (6, 3)] * 8
 
     assert round_ms(sampled_by_turns(train, *turns), loop) == pytest.approx(200)
+
+
+def test_stacks_that_were_read_while_they_changed_hide_no_rounds(train: str) -> None:
+    """One comes before each return to line 5, which would hide it."""
+    loop = ProgramLoop(train, 5, looping=train, **LOOP)
+    samples = sampled_by_turns(train, *[(5, 17), (6, 2), (9, 1)] * 8)
+    torn = [(train, "main", line) for line in (5, 6)] + [TORN[0]]
+    stacks = [[number % 3] for number in range(24)]
+    samples = replace(samples, frames=torn, stacks=stacks)
+
+    assert round_ms(samples, loop) == pytest.approx(200)
 
 
 def test_samples_time_no_rounds_that_python_counted(train: str) -> None:

@@ -40,6 +40,27 @@ def seen(tmp_path: Path, events: list[dict[str, Any]]) -> Samples:
     return msgspec.convert(stacks.of_process(7), Samples)
 
 
+def test_a_clock_that_is_set_back_leaves_samples_in_order(tmp_path: Path) -> None:
+    """40 ms are seen, then 40 more, of which the clock says that they began 30 ms
+    before the first ended: they follow each other all the same.
+    """
+    events = [
+        *begun(5, "thread (7): MainThread"),
+        event("B", 5, "main", 50, TRAIN),
+        event("E", 45_000, "main", 50, TRAIN),
+    ]
+    out = tmp_path / "stacks"
+    out.write_text(json.dumps(events))
+    stacks = SeenStacks(Sleeps(7))
+    for began_ns in (1_000_000, 16_000_000):
+        stacks.add(read_stays(out), began_ns, 0)
+
+    found = msgspec.convert(stacks.of_process(7), Samples)
+
+    assert [after_us for after_us, *_ in found.samples] == [5, 45_005]
+    assert found.is_usable()
+
+
 def test_a_stack_that_stays_is_one_entry(tmp_path: Path) -> None:
     """main calls load for 30 ms, then is at another line itself for 10: samples come
     every 10 ms.

@@ -78,6 +78,26 @@ def test_what_ends_later_than_its_successor_leaves_no_pause_behind_that() -> Non
     assert period.firsts.tolist() == [0, 3, 6, 9, 12]
 
 
+@pytest.mark.parametrize(
+    "cycle", ["aabccbdd", "abbcaddcbacdabbadcccbdadabdcadcb"], ids=["two uses", "eight"]
+)
+def test_a_cycle_that_uses_each_name_again_is_found(cycle: str) -> None:
+    """No name comes again after a whole cycle: in the first the next use is 1, 3, 5 or
+    7 items away, never 8.
+    """
+    period = paused(cycle * 6, "x")
+
+    assert period is not None
+    assert (period.length, period.match) == (len(cycle), 1.0)
+
+
+def test_names_without_an_order_have_no_cycle() -> None:
+    """Four of them, each of which comes again and again."""
+    letters = np.random.default_rng(0).choice(list("abcd"), 400)
+
+    assert paused("".join(letters), "x") is None
+
+
 def test_a_call_more_in_one_cycle_moves_the_next_beginnings() -> None:
     """`x` comes once, behind the twelfth of sixteen cycles: most pauses lie before the
     first, fifth … letter.
