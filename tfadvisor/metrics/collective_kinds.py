@@ -20,6 +20,7 @@ from tfadvisor.metrics.collectives import (
 )
 from tfadvisor.metrics.devices import slices_network, workload
 from tfadvisor.metrics.kinds import between_products, patterns_of_any_device
+from tfadvisor.metrics.layers import placed
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import (
     counted_hosts,
@@ -512,7 +513,7 @@ def tiny_op_place(question: Question) -> str:
     """The op, among the hottest that take less than 25 µs, that runs most often, with
     its place in the user's program: `loop_multiply_fusion (train.py:42)`.
     """
-    return _tiny_op(question).place()
+    return placed(question.run, _tiny_op(question))
 
 
 @fact
@@ -528,8 +529,8 @@ def _tiny_op(question: Question) -> HotOp:
     tiny = [
         op
         for op in next(tables, ())
-        if op.total_ps < op.count * _TINY_US * 1_000_000 and op.place()
+        if op.total_ps < op.count * _TINY_US * 1_000_000 and placed(question.run, op)
     ]
     if not tiny:
-        raise MetricAbsent("the trace holds no HLO that says where tiny ops come from")
+        raise MetricAbsent("no HLO, nor a note, says where tiny ops come from")
     return max(tiny, key=lambda op: op.count)

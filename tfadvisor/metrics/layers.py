@@ -29,7 +29,7 @@ from tfadvisor.timeline.names.op_path import (
     recurrent_layer,
 )
 from tfadvisor.timeline.run import RunSummary
-from tfadvisor.timeline.summary import CalmOps, DeviceSummary, OpTable
+from tfadvisor.timeline.summary import CalmOps, DeviceSummary, HotOp, OpTable
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, TimeClass
 
@@ -260,6 +260,18 @@ def name_with_place(run: RunSummary, key: OpKey) -> str:
     """`fusion.3 (train.py:42)`, without the place where the HLO does not tell it."""
     part = _part(key, 0, 0, known_by_hlo(run).get((key[1] or key[2], key[3])))
     return f"{part.name} ({part.line})" if part.line else part.name
+
+
+def placed(run: RunSummary, op: HotOp) -> str:
+    """`fusion.3 (train.py:42)`, by HLO or as noted beside the trace; "" where neither
+    tells the line.
+    """
+    own = op.place()
+    if own or not run.op_lines.ops:
+        return own
+    name, _, kind = op.name().rpartition(":")
+    noted = run.op_lines.line_of(name, kind)
+    return f"{name} ({noted.file}:{noted.line})" if noted is not None else ""
 
 
 @once

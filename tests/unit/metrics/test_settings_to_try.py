@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from support import hlo_builder as hlo
+from support.cpu_step import cpu_steps
 from support.gpu_step import gpu_steps
 from support.trace_builder import TraceBuilder, trace
 
+from tfadvisor.metrics import measure
 from tfadvisor.metrics.collective_kinds import _until_small
+from tfadvisor.trace.noted_ops import NotedOps, OpLine
 
 
 @pytest.mark.parametrize(
@@ -87,3 +91,14 @@ def test_the_place_of_the_most_frequent_tiny_op() -> None:
 
     assert metrics.fact("tiny_op_place") == "negate (model.py:2)"
     assert metrics.fact("tiny_op_in_loop") == "no"
+
+
+def test_the_place_of_a_tiny_op_of_tensorflow_is_noted_beside_the_trace() -> None:
+    """Pad runs twice a step for 2 µs."""
+    run = cpu_steps(("map/while/Pad:Pad", 2), ("map/while/Pad:Pad", 2)).build()
+    noted = NotedOps((("while/Pad", "Pad", OpLine("train.py", 5, "crop")),))
+
+    metrics = measure(replace(run, op_lines=noted))
+
+    assert metrics.fact("tiny_op_place") == "map/while/Pad (train.py:5)"
+    assert measure(run).fact("tiny_op_place") is None
