@@ -478,7 +478,8 @@ def _make_once(anew: MadeAnew) -> Fix:
     )
     return Fix(
         "code",
-        f"{anew.words}, and what is made anew is compiled anew. Make it once."
+        f"{anew.words}, and what is made anew is compiled anew. Make "
+        f"{'them' if anew.others else 'it'} once."
         f"{changes if anew.reads else ''}",
         anew.once,
         {},

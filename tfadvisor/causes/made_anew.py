@@ -46,6 +46,8 @@ _BOUND_ONCE = frozenset({"staticmethod", "classmethod"})
 _MAKING = FRAMEWORKS | {"functools"}
 """Packages whose calls give another function each time: of `jax.grad`, `partial`."""
 _UNNAMED = "compiled"
+_MOST_SHOWN = 3
+"""Of what one function makes, with its lines."""
 _BEGINNINGS = frozenset({"__init__", "__post_init__", "setup", "__new__"})
 _BY_PLACE = pattern(r"pmap|in_axes|in_shardings|in_specs|input_signature")
 """What says something of each argument in its place, or of all."""
@@ -73,16 +75,22 @@ class MadeAnew(msgspec.Struct, frozen=True):
     """What it reads that may have another value in another call: variables of the
     function, what a loop around it or another function writes, `self.params`.
     """
+    others: tuple[str, ...]
+    """What else the function makes and compiles so, in words."""
 
     @property
     def words(self) -> str:
         """The begin of a sentence."""
         made = {_LAMBDA: f"{self.by} of a lambda", "": f"what {self.by} gives"}
-        what = made.get(self.compiled, self.compiled)
+        what, are, they = made.get(self.compiled, self.compiled), "is", "it reads"
+        if self.others:
+            *before, last = what, *self.others
+            what, are, they = f"{', '.join(before)} and {last}", "are", "they read"
         place = place_in_words(self.file, self.around.line, self.around.name)
-        may_change = f" (it reads {', '.join(self.reads)}, which may change)"
+        may_change = f" ({they} {', '.join(self.reads)}, which may change)"
         reads = may_change if self.reads else ""
-        return f"{what} is made anew in each call of {place}, which a loop calls{reads}"
+        call = f"each call of {place}, which a loop calls"
+        return f"{what} {are} made anew in {call}{reads}"
 
 
 class _Making(msgspec.Struct, frozen=True):
@@ -100,20 +108,19 @@ def made_anew(
     parsed: ParsedFile, line: int, compiled: str = "", *, but_in_loops: bool = False
 ) -> MadeAnew | None:
     """What the innermost function around a line that makes compiled functions makes;
-    None where there is none, or several. compiled: the name of what is compiled, ""
-    for any. but_in_loops: leave out what a loop of the function calls, which may run
-    its steps.
+    None where the line compiles none of that. compiled: the name of what is compiled,
+    "" for any: one of those, but of several the line may compile another one.
+    but_in_loops: leave out what a loop of the function calls, which may run its steps.
     """
     for function in reversed(functions_around(parsed.tree, line)):
         found = [
             making
             for making in _makings(parsed.names, function)
-            if compiled in ("", _name_of(making.node) or compiled)
-            and not (but_in_loops and _is_called_in_a_loop(function, making))
+            if not (but_in_loops and _is_called_in_a_loop(function, making))
         ]
-        if found:
-            is_it = len(found) == 1 and _may_compile(function, found[0], line)
-            return _made(parsed, function, found[0]) if is_it else None
+        if any(compiled in ("", _name_of(made.node) or compiled) for made in found):
+            is_it = any(_may_compile(function, making, line) for making in found)
+            return _all_made(parsed, function, found) if is_it else None
     return None
 
 
@@ -255,12 +262,49 @@ def _is_called_in_a_loop(function: Function, making: _Making) -> bool:
 # What to do instead.
 
 
+def _all_made(parsed: ParsedFile, function: Function, found: list[_Making]) -> MadeAnew:
+    """As one, with the lines of the first of them."""
+    first, *others = [_made(parsed, function, making) for making in found]
+    if not others:
+        return first
+    shown = [first, *others][:_MOST_SHOWN]
+    making = (_indented(_as_it_is(making)) for making in found[:_MOST_SHOWN])
+    return msgspec.structs.replace(
+        first,
+        others=tuple(map(_in_words, found[1:])),
+        reads=tuple(sorted({name for made in (first, *others) for name in made.reads})),
+        before="\n".join([first.around.head, *making]),
+        once="\n".join(_but_once(shown)),
+    )
+
+
+def _but_once(shown: Iterable[MadeAnew]) -> Iterator[str]:
+    """Their lines, without notes and objects that stand there already."""
+    seen = set[str]()
+    for line in (line for made in shown for line in made.once.splitlines()):
+        if line not in seen or not (line[:1] == "#" or " = " in line):
+            yield line
+        seen.add(line)
+
+
+def _in_words(making: _Making) -> str:
+    """Its name in a trace, else that of what is made."""
+    name = _name_of(making.node)
+    return making.name if name in ("", _LAMBDA) and making.name else name or _UNNAMED
+
+
 def _made(parsed: ParsedFile, function: Function, making: _Making) -> MadeAnew:
     around = signature(function)
     reads = _reads(parsed, function, making)
-    own = _itself(function)
-    others = tuple(sorted(reads - {own}))
+    own, owner = _itself(function), _owner(making.node)
+    kept = _made_alike(parsed, function, reads, owner)
+    others = tuple(sorted(reads - {own, owner, *kept}))
     node = making.node if making.call is None else making.call
+    note = f"outside of {around.name}"
+    if own in reads:
+        note = "in __init__"
+    elif owner in reads - kept.keys():
+        note = f"for each {owner}, {note}"
     return MadeAnew(
         file=parsed.file,
         line=node.lineno,
@@ -268,9 +312,48 @@ def _made(parsed: ParsedFile, function: Function, making: _Making) -> MadeAnew:
         by="" if making.call is None else ast.unparse(making.call.func),
         around=around,
         before=f"{around.head}\n{_indented(_as_it_is(making))}",
-        once=_once(making, around, others, is_of_self=own in reads),
+        once=_once(making, note, others, [*kept.values()], is_of_self=own in reads),
         reads=others,
+        others=(),
     )
+
+
+def _owner(node: ast.AST) -> str:
+    """`env` of `env.step`; "" for what is no method of a variable."""
+    held = node.value if isinstance(node, ast.Attribute) else None
+    return held.id if isinstance(held, ast.Name) else ""
+
+
+def _made_alike(
+    parsed: ParsedFile, function: Function, reads: set[str], owner: str
+) -> dict[str, str]:
+    """Variables among those that are read which each call of the function makes alike,
+    so that they can be made once as well, with the lines: objects of classes of the
+    file, and what holds the method that is compiled.
+    """
+    changing = _variables(function) | _shared(parsed.tree, function)
+    classes = parsed.names.defined - parsed.names.functions.keys()
+    own = list(own_nodes(function))
+    stored = [
+        node.id
+        for node in own
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+    return {
+        name: f"{name} = {ast.unparse(call)}"
+        for name, call in _named_and_called(own)
+        if name in reads
+        and (name == owner or last_name(call) in classes)
+        and stored.count(name) == 1
+        and _is_alike(call, changing)
+    }
+
+
+def _is_alike(call: ast.Call, changing: set[str]) -> bool:
+    """Whether it is given nothing that changes, nor what another call gives."""
+    given = [inner for inner in ast.walk(call) if inner is not call]
+    words = {inner.id for inner in given if isinstance(inner, ast.Name)}
+    return not words & changing and not any(isinstance(n, ast.Call) for n in given)
 
 
 def _as_it_is(making: _Making) -> str:
@@ -282,16 +365,22 @@ def _as_it_is(making: _Making) -> str:
 
 
 def _once(
-    making: _Making, around: Signature, reads: tuple[str, ...], *, is_of_self: bool
+    making: _Making,
+    where: str,
+    reads: tuple[str, ...],
+    before: list[str],
+    *,
+    is_of_self: bool,
 ) -> str:
-    where = "in __init__" if is_of_self else f"outside of {around.name}"
+    """where: it is made. before: lines that make what it reads."""
     note = f"# once, {where}"
     if reads:
         note += f"; {', '.join(reads)} as arguments"
     if reads and _BY_PLACE.search(_as_it_is(making)):
         return note  # with one place more in what counts them
     code = _once_by_call if making.call is not None else _once_by_decorator
-    return f"{note}\n{code(making, reads, 'self.' if is_of_self else '')}".rstrip()
+    made = code(making, reads, "self." if is_of_self else "")
+    return "\n".join([note, *(before if made else ()), made]).rstrip()
 
 
 def _once_by_decorator(making: _Making, reads: tuple[str, ...], owner: str) -> str:

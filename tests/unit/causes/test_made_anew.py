@@ -130,10 +130,111 @@ def test_what_is_kept_or_known_again_is_not_made_anew(
 LAMBDA = "f = jax.jit(lambda p: p * scale)\nfor y in x:\n    f(y)"
 
 
-def test_two_of_them_leave_open_which_compiles(tmp_path: Path) -> None:
+def test_two_of_them_are_both_made_anew(tmp_path: Path) -> None:
     two = f"{LAMBDA}\ng = jax.jit(lambda p: -p)\nreturn g(x)"
 
-    assert made(tmp_path, two, "<lambda>") is None
+    found = made(tmp_path, two, "<lambda>")
+
+    assert found is not None
+    assert found.words == (
+        "jax.jit of a lambda and g are made anew in each call of score (train.py:13), "
+        "which a loop calls (they read scale, which may change)"
+    )
+    assert found.once == (
+        "# once, outside of score; scale as arguments\n"
+        "f = jax.jit(lambda p, *, scale: p * scale)\n"
+        "# once, outside of score\ng = jax.jit(lambda p: -p)"
+    )
+
+
+EVALUATED = """\
+from functools import partial
+
+import jax
+
+
+class Room:
+    def __init__(self, size=3):
+        self.size = size
+
+    def enter(self, key):
+        return key
+
+    def go(self, state, move):
+        return state
+
+
+def evaluate(params, key{more}):
+    {room}
+    enter = jax.jit(room.enter)
+    go = jax.jit(room.go)
+    act = jax.jit(partial(policy, params))
+    state = enter(key)
+    for _ in range(9):
+        state = go(state, act(state))
+
+
+for step in range(9):
+    params = update(params)
+    evaluate(params, key)
+"""
+
+
+@pytest.mark.parametrize("compiled", ["enter", "go", "policy"])
+@pytest.mark.parametrize("line", [22, 24])
+def test_a_line_may_compile_another_one_of_those_that_its_function_makes(
+    tmp_path: Path, compiled: str, line: int
+) -> None:
+    """What compiles most often, and the line that compiles longest, may be of two."""
+    program = EVALUATED.format(more="", room="room = Room(size=4)")
+    (tmp_path / "train.py").write_text(program)
+
+    found = ProgramSource(tmp_path).made_anew("train.py", line, compiled)
+
+    assert found is not None
+    assert found.words.startswith("enter, go and act are made anew in each call of")
+    assert found.reads == ("params",)
+    assert found.once == (
+        "# once, outside of evaluate\nroom = Room(size=4)\n"
+        "enter = jax.jit(room.enter)\ngo = jax.jit(room.go)\n"
+        "# once, outside of evaluate; params as arguments\nact = jax.jit(policy)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "room"),
+    [
+        (", room", ""),
+        (", seed", "room = Room(seed)"),
+        ("", "room = Room(draw())"),
+        ("", "room = Room(1) if key else Room(2)"),
+    ],
+    ids=["argument", "of an argument", "of a call", "one of two"],
+)
+def test_a_method_is_compiled_once_for_each_object(
+    tmp_path: Path, more: str, room: str
+) -> None:
+    """An object is no argument of what is compiled, and no other than it was."""
+    program = EVALUATED.format(more=more, room=room or "...")
+    (tmp_path / "train.py").write_text(program)
+
+    found = ProgramSource(tmp_path).made_anew("train.py", 24, "go")
+
+    assert found is not None
+    assert found.once.startswith(
+        "# once, for each room, outside of evaluate\nenter = jax.jit(room.enter)\n"
+    )
+
+
+def test_a_line_that_calls_none_of_them_compiles_something_else(
+    tmp_path: Path,
+) -> None:
+    program = EVALUATED.format(more="", room="room = Room(4)").replace(
+        "    state = enter(key)", "    state = enter(key)\n    other(state)"
+    )
+    (tmp_path / "train.py").write_text(program)
+
+    assert ProgramSource(tmp_path).made_anew("train.py", 23, "enter") is None
 
 
 def test_a_loop_of_the_function_may_run_the_steps_of_what_it_makes(
