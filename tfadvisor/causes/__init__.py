@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tfadvisor.causes.cause import OPS_ONE_BY_ONE, Cause, Done
     from tfadvisor.causes.compilable import HostWork
     from tfadvisor.causes.costly_calls import CostlyCall, MadeCall, Where
+    from tfadvisor.causes.indexed import Indexed
     from tfadvisor.causes.made_anew import MadeAnew
     from tfadvisor.causes.of_activities import causes_of
     from tfadvisor.causes.of_samples import NoAccount, account_of
@@ -40,6 +41,7 @@ else:
             "Done": "cause",
             "CostlyCall": "costly_calls",
             "HostWork": "compilable",
+            "Indexed": "indexed",
             "MadeAnew": "made_anew",
             "MadeCall": "costly_calls",
             "NoAccount": "of_samples",
@@ -79,6 +81,7 @@ __all__ = [
     "CostlyCall",
     "Done",
     "HostWork",
+    "Indexed",
     "MadeAnew",
     "MadeCall",
     "NoAccount",

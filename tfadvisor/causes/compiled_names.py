@@ -122,6 +122,10 @@ class HostCalls:
         """Whether it is not known to run on the host, or runs the program's own."""
         return not self._is_known(call) or last_name(call) in self._names.defined
 
+    def is_compiled(self, name: str) -> bool:
+        """Whether the program calls what is compiled by a name."""
+        return name in self._compiled
+
     def is_on_devices(self, call: ast.Call) -> bool:
         """Whether it may run what is compiled, a framework, or a function of the file
         that does, as an eager step.

@@ -18,6 +18,7 @@ from tfadvisor.causes.called import calls_in, last_name
 from tfadvisor.causes.compilable import HostWork, host_work
 from tfadvisor.causes.compiled_names import HostCalls, compiled_names
 from tfadvisor.causes.costly_calls import CallsOfFile, MadeCall, Where
+from tfadvisor.causes.indexed import Indexed, indexed_on
 from tfadvisor.causes.loop_data import (
     Loop,
     asked_of,
@@ -386,6 +387,15 @@ class ProgramSource:
                 return None
             self._costly[file] = CallsOfFile(parsed)
         return self._costly[file].made_on(line, where, paths, around=around)
+
+    def indexed(self, file: str, line: int) -> Indexed | None:
+        """The part of an array, which may lie on a device, that a line takes with an
+        index of the loop around it; None for none.
+        """
+        parsed = self.files.read(file)
+        if parsed is None:
+            return None
+        return indexed_on(parsed, line, self._host_calls(parsed))
 
     def unchanged_arguments(
         self, function: str, names: frozenset[str]

@@ -37,6 +37,7 @@ from tfadvisor.metrics import (
     step_arguments,  # noqa: F401
     step_time,  # noqa: F401
     stragglers,  # noqa: F401
+    taken_apart,  # noqa: F401
     unchanged,  # noqa: F401
     xla_runs,  # noqa: F401
 )

@@ -37,7 +37,7 @@ _MOST = 0.5
 """Of the compute time, that one program must hold to be the step."""
 _SCHEDULES = ("_schedule.py", "_join.py")
 """Files in which optax computes a learning rate from a step's number."""
-_KEYS = ("threefry", "random_bits", "random_split", "random_wrap", "fold_in")
+KEYS = ("threefry", "random_bits", "random_split", "random_wrap", "fold_in")
 """Words in the names of JAX's programs that make random keys or bits."""
 
 
@@ -78,7 +78,7 @@ def _hosts(run: RunSummary) -> list[tuple[HostSummary, frozenset[str]]]:
 
 
 @once
-def _ops(question: Question) -> Mapping[str, int]:
+def ops_by_name(question: Question) -> Mapping[str, int]:
     """How often the counted steps dispatch each op on its own, the commonest first."""
     found: dict[str, int] = {}
     for host, small in _hosts(question.run):
@@ -99,7 +99,7 @@ def ops_one_by_one(question: Question) -> float:
     """Number of ops per step that the driving thread dispatches on their own:
     TensorFlow's eager ops, and JAX's programs of one or two ops.
     """
-    return sum(_ops(question).values()) / counted_steps(_dispatching(question))
+    return sum(ops_by_name(question).values()) / counted_steps(_dispatching(question))
 
 
 @metric(unit=Unit.COUNT)
@@ -109,7 +109,7 @@ def compiled_calls_per_step(question: Question) -> float:
     """
     hosts = _dispatching(question)
     calls = sum(host.evidence.calls.dispatches for host in hosts)
-    return (calls - sum(_ops(question).values())) / counted_steps(hosts)
+    return (calls - sum(ops_by_name(question).values())) / counted_steps(hosts)
 
 
 def _dispatching(question: Question) -> list[HostSummary]:
@@ -126,7 +126,7 @@ def one_by_one_ops(question: Question) -> str:
     """Which ops these are, the commonest first: `multiply, add, true_divide and 10
     more`.
     """
-    names = list(_ops(question))
+    names = list(ops_by_name(question))
     if not names:
         raise MetricAbsent("no op is dispatched on its own")
     return _enumerated(names)
@@ -291,6 +291,15 @@ def _line(question: Question, number: int) -> str:
     raise MetricAbsent("neither trace nor samples name a line that runs ops one by one")
 
 
+def lines_one_by_one(question: Question) -> list[tuple[str, int]]:
+    """(file, line) of the program, the costliest first: of the trace, then of
+    samples.
+    """
+    found = [(call.file, call.line) for call in _by_line(question)]
+    sampled = (share.places[0] for share in _sampled(question))
+    return [*found, *((place.file, place.line) for place in sampled)]
+
+
 @fact
 def one_by_one_place(question: Question) -> str:
     """The line of the program that takes most time to run ops one by one, with its
@@ -330,6 +339,6 @@ def keys_one_by_one(question: Question) -> str:
     random = (
         call
         for call in _calls(question)
-        if any(word in op for op in call.ops for word in _KEYS)
+        if any(word in op for op in call.ops for word in KEYS)
     )
     return _first(random, "random key is")
