@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tfadvisor.causes.of_activities import causes_of
     from tfadvisor.causes.of_samples import NoAccount, account_of
     from tfadvisor.causes.program_source import ProgramSource
+    from tfadvisor.causes.rounds import Rounds
     from tfadvisor.causes.witness import Signature
 else:
     from tfadvisor.face import face
@@ -47,6 +48,7 @@ else:
             "NoAccount": "of_samples",
             "PipelinePython": "account",
             "ProgramSource": "program_source",
+            "Rounds": "rounds",
             "RunAccount": "account",
             "RunDone": "account",
             "RunPart": "account",
@@ -87,6 +89,7 @@ __all__ = [
     "NoAccount",
     "PipelinePython",
     "ProgramSource",
+    "Rounds",
     "RunAccount",
     "RunDone",
     "RunPart",

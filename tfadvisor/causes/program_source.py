@@ -7,14 +7,14 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from tfadvisor.causes.called import calls_in, last_name
+from tfadvisor.causes.called import Function, calls_in, last_name
 from tfadvisor.causes.compilable import HostWork, host_work
 from tfadvisor.causes.compiled_names import HostCalls, compiled_names
 from tfadvisor.causes.costly_calls import CallsOfFile, MadeCall, Where
@@ -32,6 +32,7 @@ from tfadvisor.causes.loop_data import (
     tie_in,
 )
 from tfadvisor.causes.made_anew import MadeAnew, called_again, made_anew
+from tfadvisor.causes.rounds import Rounds, rounds_of
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
 from tfadvisor.causes.unchanged import Unchanged, unchanged_arguments
 from tfadvisor.causes.witness import (
@@ -175,6 +176,19 @@ class ProgramSource:
     def runs_alone(self, step: str) -> bool:
         """Whether the innermost loop around a step does nothing but its rounds."""
         return any(runs_alone(loop, calls) for _, loop, calls in self._around(step))
+
+    def driven_rounds(self, step: str) -> Rounds | None:
+        """The first loop around a step, where that and each other one does nothing but
+        its rounds; of the first file that calls the step in a loop.
+        """
+        for parsed in self.files.first(_MOST_SEARCHED):
+            found = rounds_of(parsed, step, self._is_pure(parsed.file))
+            if found:
+                return found[0] if all(found) else None
+        return None
+
+    def _is_pure(self, file: str) -> Callable[[Function], bool]:
+        return lambda function: not host_work(self.files, file, function).what
 
     def _around(self, step: str) -> list[tuple[str, Loop, list[ast.Call]]]:
         """(file, innermost loop, its calls of the step), one at most."""
