@@ -77,7 +77,7 @@ def rounds_of(
     names = with_aliases(parsed.tree, frozenset({step}))
     found = _around(parsed, names) or _around(parsed, _callers(parsed, names))
     rounds = (_Reader(parsed, loop, calls, names, is_pure) for loop, calls in found)
-    return [one.rounds() if one.does_nothing_else() else None for one in rounds]
+    return [each.rounds() if each.does_nothing_else() else None for each in rounds]
 
 
 def _around(

@@ -14,6 +14,13 @@ _DECOMPOSES = pattern(
     r"jit\(_pinv\)+/|jit\(inv\)+/(?:\w+\()*jit\(solve\)"
 )
 """Parts of JAX's paths. What solves with given factors is no decomposition."""
+_SOLVES = pattern(
+    r"/(?:cholesky|cholesky_update|lu_pivots_to_permutation|triangular_solve|"
+    r"tridiagonal_solve|tridiagonal|hessenberg)(?=/|\Z)|"
+    r"jit\((?:_?cho(?:lesky|_solve|_factor)|inv|_?pinv|s?log?det|_?det|_?solve|_?lstsq|"
+    r"_?lu_solve|_?solve_triangular|eigv?a?l?s?h?|svd|qr)\)+/"
+)
+"""Besides, what solves with factors, and functions that do nothing but both."""
 _KINDS = (
     ("pseudo-inverse", r"jit\(_pinv\)+/"),
     ("inverse", r"jit\(inv\)+/"),
@@ -27,6 +34,13 @@ _KINDS = (
 _OTHER = "QR factors"
 _FEW = 0.1
 """Of the time of all these ops, for a sentence about the others."""
+
+
+def factorises(path: str) -> bool:
+    """Whether an op, by its path in JAX's HLO, factorises a matrix or solves with
+    factors.
+    """
+    return bool(_DECOMPOSES.search(path) or _SOLVES.search(path))
 
 
 @once

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tfadvisor.metrics.decompositions import factorises
 from tfadvisor.metrics.kinds import (
     first_device_ops,
     hottest_ops,
@@ -238,3 +239,17 @@ def double_precision_op(question: Question) -> str:
     if not double:
         raise MetricAbsent("no op computes in 64-bit floats")
     return short_kernel(double[0].name())
+
+
+@metric
+def double_factored_share(question: Question) -> float:
+    """Share of the time of ops on 64-bit floats in those that factorise matrices or
+    solve with factors, by their paths in JAX's HLO: LU, Cholesky, QR, singular values,
+    eigenvalues, inverses, triangular systems. Such results may need 64 bits.
+    """
+    double = _double(question)
+    if not double:
+        raise MetricAbsent("no op computes in 64-bit floats")
+    solving = (op for op in double if op.known and factorises(op.known.op_name))
+    whole = sum(op.total_ps for op in double)
+    return sum(op.total_ps for op in solving) / max(whole, 1)

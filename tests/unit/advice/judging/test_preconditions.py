@@ -61,6 +61,8 @@ WORLD: Mapping[str, tuple[Value, ...]] = {
     "host_frame_runs_step": YES_OR_NO,
     "d2d_donates": ("yes", "no", "in vain", None),
     "loop_beside_rounds": YES_OR_NO,
+    "driven_loop_collects": YES_OR_NO,
+    "indexed_for": ("call", "unknown", None),
     "pipeline_built": ("dataset", "iterator", None),
     "both_branches_by": ("vmap", "caller", None),
     "recompiled_owner": ("program", "Keras", None),
