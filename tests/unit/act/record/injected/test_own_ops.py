@@ -99,3 +99,11 @@ def test_without_tensorflow_there_are_none(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delitem(sys.modules, "tensorflow.python.framework.func_graph")
 
     assert own_ops() == {"version": 1, "files": [], "functions": [], "ops": []}
+
+
+def test_stacks_of_another_form_lose_no_recording() -> None:
+    """As TensorFlow 2.2 kept them."""
+    graph = FuncGraph(Op("Sum", "Sum", ((PROGRAM, 9, "main"),)))  # type: ignore[arg-type]
+
+    assert own_ops() == {}
+    assert graph.ops
