@@ -38,6 +38,7 @@ from tfadvisor.act.record.rounds import (
     count_rounds,
     is_beside_steps,
     is_compiling,
+    rounds_seen,
 )
 from tfadvisor.act.record.settling import Patience, Ready, may_train
 from tfadvisor.act.record.started_program import StartedProgram
@@ -88,6 +89,9 @@ def conduct(
         state = next_state(state, session.shows(state))
 
     known = state.known
+    if known.found is None and known.last is not None:
+        seen = rounds_seen(watch, _training(known))
+        known = replace(known, loop=seen.loop)
     return known.found or Nothing(
         board.processes(),
         known.why,

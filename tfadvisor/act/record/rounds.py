@@ -130,13 +130,31 @@ def count_rounds(
         _PATIENCE_SECONDS,
     )
     seen = watch.seen()
-    for process in answered or processes:
-        samples = msgspec.convert(seen.of_process(process.pid), Samples)
-        stacks = stacks_since(samples, began_ns)
-        counted = process.windows.get(number, {}).get("loop")
-        found = loop_of(stacks, counted)
+    counted = [
+        (process.pid, process.windows.get(number, {}).get("loop"))
+        for process in answered or processes
+    ]
+    return _found(seen, counted, began_ns)
+
+
+def rounds_seen(watch: Watch, processes: Sequence[Process]) -> CountedRounds:
+    """The loop of these processes by all that was seen of them, as of a program that
+    has ended.
+    """
+    return _found(watch.seen(), [(process.pid, None) for process in processes], 0)
+
+
+def _found(
+    seen: SeenStacks,
+    counted: Sequence[tuple[int, dict[str, Any] | None]],
+    began_ns: int,
+) -> CountedRounds:
+    """counted: of each process what Python counted, as of loop_of."""
+    for pid, rounds in counted:
+        samples = msgspec.convert(seen.of_process(pid), Samples)
+        found = loop_of(stacks_since(samples, began_ns), rounds)
         if found.loop is not None:
-            return replace(found, loop=timed(found.loop, counted, samples))
+            return replace(found, loop=timed(found.loop, rounds, samples))
         if found.inside:
             return found
     return CountedRounds(None)

@@ -19,6 +19,7 @@ from tfadvisor.act.record.rounds import (
     loop_of,
     quickest_rounds,
     round_ms,
+    rounds_seen,
     timed,
 )
 from tfadvisor.act.record.watch import Watch
@@ -341,6 +342,9 @@ class Watched:
     def known(self) -> Watched:
         return self
 
+    def seen(self) -> Watched:
+        return self
+
     def of_process(self, _pid: int | None) -> dict[str, Any]:
         return self._samples
 
@@ -350,6 +354,20 @@ def test_a_program_that_only_evaluates_is_recorded_at_once() -> None:
     watch = cast("Watch", Watched([(evaluates, 600)]))
 
     assert not is_beside_steps(watch, [PROCESS], (10**9 + 5.0, 10**9 + 6.0))
+
+
+@pytest.mark.parametrize("turns", [8, 2])
+def test_the_loop_of_a_program_that_ended_is_in_all_that_was_seen(turns: int) -> None:
+    """Imports for a second, then turns of 250 ms; two turns come back too seldom."""
+    imports = [("train.py:<module>:1 /venv/site-packages/jax/__init__.py:f:9", 100)]
+    main = "train.py:<module>:12 train.py:main"
+    turn = [(f"{main}:5", 20), (f"{main}:6", 5)]
+    watch = cast("Watch", Watched([*imports, *turns * turn]))
+
+    loop = rounds_seen(watch, [PROCESS]).loop
+
+    assert (loop is not None) is (turns == 8)
+    assert loop is None or (loop.lines, loop.median_ms) == ((5, 6), 250.0)
 
 
 @pytest.mark.parametrize(
