@@ -522,9 +522,11 @@ def of_the_run(
 
 def _by_the_loop(verdict: Verdict, outside: tuple[Outside, ...]) -> Verdict:
     """Of a run that is steps: where the trace does not tell what limits them, what
-    samples show to take most of the loop does.
+    samples show to take most of the loop does. The call of an op may wait for devices
+    of which the trace shows nothing.
     """
-    first = next((part for part in outside if part.in_steps), None)
+    known = (part for part in outside if part.in_steps and part.category != "launch")
+    first = next(known, None)
     if verdict.bottleneck != "unknown" or first is None or first.share < _MOSTLY:
         return verdict
     summary = f"{first.title}. By the trace: {verdict.summary}"

@@ -112,9 +112,11 @@ def _unlike(
     account: RunAccount | None, steps: StepsInfo, least: float
 ) -> tuple[float, float] | None:
     """How long a step is in the window, and while nothing is recorded, ms, where they
-    differ by more than this share of the former.
+    differ by more than this share of the former. A whole trace is no step.
     """
     if account is None or account.step_ms is None or steps.time_ms is None:
+        return None
+    if steps.source == "whole-trace":
         return None
     recorded, alone = steps.time_ms.median, account.step_ms
     return (recorded, alone) if abs(alone / recorded - 1) > least else None

@@ -557,7 +557,8 @@ _TIES = {
 def _done_words(done: Done) -> str:
     by = one_line(done.by).partition(" (")[0]
     if done.what == OPS_ONE_BY_ONE:
-        return f"{done.count:,.0f} {done.what} {percent(done.fraction)}: {by}"
+        number = f"{done.count:,.0f} " if done.count >= 1 else ""  # of no step: unknown
+        return f"{number}{done.what} {percent(done.fraction)}: {by}"
     if done.count >= _MANY:
         by = f"{done.count:,.0f} × {by} a step"
     return f"{done.what} {percent(done.fraction)} ({by})"

@@ -417,6 +417,17 @@ def test_what_takes_most_of_the_loop_limits_it_where_the_trace_does_not_tell(
     assert is_named is (found == "host")
 
 
+def test_ops_one_by_one_limit_no_steps_of_which_the_trace_tells_nothing() -> None:
+    """Their calls may wait for devices that were not recorded."""
+    whole = account()
+    line = replace(part("other", 0.9, "step"), op_by_op=0.9, turns=None)
+    run = replace(whole, parts=(replace(whole.parts[0], statements=(line,)),))
+    verdict = Verdict("unknown", 1.0, False, "The GPU's work was not recorded.")
+
+    assert outside_of(run, None)
+    assert judged(verdict, run) == verdict
+
+
 @pytest.mark.parametrize(("share", "is_told"), [(0.03, True), (0.029, False)])
 def test_what_each_step_compiles_is_a_finding_of_the_run(
     share: float, is_told: bool

@@ -15,14 +15,16 @@ from tfadvisor.causes.account import (
     RunPart,
     RunPlace,
 )
-from tfadvisor.report.model import Report
+from tfadvisor.causes.cause import OPS_ONE_BY_ONE, Cause, Done
+from tfadvisor.report.model import ActivityTime, Report
 from tfadvisor.report.of_the_run import (
     StatementRow,
+    other_steps,
     run_words,
     statement_rows,
     statements_note,
 )
-from tfadvisor.report.wording import head_line
+from tfadvisor.report.wording import cause_words, head_line
 from tfadvisor.units import duration
 
 
@@ -80,6 +82,31 @@ def test_the_head_says_how_long_a_step_is_while_nothing_is_recorded(
 
     assert ("while nothing is recorded" in head) is bool(words)
     assert not words or f"({duration(step_ms)} {words})" in head
+
+
+@pytest.mark.parametrize(
+    ("source", "is_said"), [("module", True), ("whole-trace", False)]
+)
+def test_a_whole_trace_is_no_other_step(source: str, is_said: bool) -> None:
+    report = reported(statement(12, 0.9))
+    assert report.steps.time_ms is not None
+    assert report.run_account is not None
+    account = replace(report.run_account, step_ms=0.1 * report.steps.time_ms.median)
+
+    notes = list(other_steps(account, replace(report.steps, source=source)))
+
+    assert bool(notes) is is_said
+
+
+@pytest.mark.parametrize("number", [37.0, 0.2])
+def test_ops_one_by_one_are_counted_where_steps_are_known(number: float) -> None:
+    """Of a trace without steps no number a step is known."""
+    done = Done(OPS_ONE_BY_ONE, "Mul (train.py:8)", 0.93, number, "ops")
+    cause = Cause((done,), None, "every", 8, 8, 2.0)
+    words = cause_words(ActivityTime("ops", 0.1, 2.0, (), (), cause))
+
+    expected = "37 ops one by one 93%: Mul" if number > 1 else "ops one by one 93%: Mul"
+    assert words == expected
 
 
 @pytest.mark.parametrize(("tracer", "is_said"), [(0.25, True), (0.09, False)])
