@@ -271,7 +271,7 @@ def _all_made(parsed: ParsedFile, function: Function, found: list[_Making]) -> M
     making = (_indented(_as_it_is(making)) for making in found[:_MOST_SHOWN])
     return msgspec.structs.replace(
         first,
-        others=tuple(map(_in_words, found[1:])),
+        others=tuple(dict.fromkeys(map(_in_words, found[1:]))),
         reads=tuple(sorted({name for made in (first, *others) for name in made.reads})),
         before="\n".join([first.around.head, *making]),
         once="\n".join(_but_once(shown)),
@@ -288,9 +288,12 @@ def _but_once(shown: Iterable[MadeAnew]) -> Iterator[str]:
 
 
 def _in_words(making: _Making) -> str:
-    """Its name in a trace, else that of what is made."""
+    """Its name in a trace, else that of what is made, else what makes it."""
     name = _name_of(making.node)
-    return making.name if name in ("", _LAMBDA) and making.name else name or _UNNAMED
+    if name not in ("", _LAMBDA) or making.call is None:
+        return name
+    by = ast.unparse(making.call.func)
+    return making.name or (f"{by} of a lambda" if name else f"what {by} gives")
 
 
 def _made(parsed: ParsedFile, function: Function, making: _Making) -> MadeAnew:

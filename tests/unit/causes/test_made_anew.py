@@ -147,6 +147,15 @@ def test_two_of_them_are_both_made_anew(tmp_path: Path) -> None:
     )
 
 
+def test_what_has_no_name_is_named_by_what_makes_it(tmp_path: Path) -> None:
+    calls = "jax.jit(lambda p: -p)(x), jax.jit(functools.partial(loss, 3))(x)"
+
+    found = made(tmp_path, f"f = jax.jit(self.net)\nreturn f(x), {calls}")
+
+    assert found is not None
+    assert found.others == ("jax.jit of a lambda", "what jax.jit gives")
+
+
 EVALUATED = """\
 from functools import partial
 
