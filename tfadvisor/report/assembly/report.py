@@ -375,16 +375,31 @@ _COMPILES = 0.1
 
 def compiling_of(run: RunSummary) -> float:
     """The share of the counted steps that compile for a tenth of their time and more,
-    of the host where these are most; 0 without steps.
+    of the host where these are most; 0 without steps that are the program's.
     """
     found = [0.0]
-    for host in counted_hosts(run):
+    for host in filter(_has_own_steps, counted_hosts(run)):
         steady = host.breakdown[:, host.steps.steady()]
         time = steady.sum(axis=(0, 2))
         compiling = steady[:, :, TimeClass.COMPILE].sum(axis=0)
-        if len(time):
+        if len(time) > 1:
             found.append(float((compiling >= _COMPILES * np.maximum(time, 1)).mean()))
     return max(found)
+
+
+_ANOTHER_STEP = 3.0
+"""Times as long as a round of the program's loop, or the other way round."""
+
+
+def _has_own_steps(host: HostSummary) -> bool:
+    """Whether its steps may be rounds of the program's loop, as far as these are
+    known.
+    """
+    steps, round_ms = host.steps, host.steps.round_ms
+    if not round_ms or not len(steps):
+        return True
+    step_ms = float(median(steps.ends - steps.starts)) / PS_PER_MS
+    return max(step_ms, round_ms) < _ANOTHER_STEP * min(step_ms, round_ms)
 
 
 def _times(run: RunSummary) -> StepTimes | None:

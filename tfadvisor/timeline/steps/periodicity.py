@@ -36,6 +36,10 @@ _LEAST_MATCH = 0.85
 _AS_GOOD = 0.97
 _MOST_USES, _NEXT = 8, range(1, 2)
 """Of a name in a cycle that is found by it."""
+_LONG_CYCLE = 32
+"""Items, at least, where each name comes several times: shorter ones are parts of a
+computation, as the rounds of add, rotate and xor that make random bits.
+"""
 _MOSTLY = 0.5
 """Where at least this share of items equals the one a cycle earlier, some cycles may
 hold more or fewer, as with a branch.
@@ -73,9 +77,10 @@ def find_period(
     if not len(lags):
         return None
     if match.max() < _LEAST_MATCH:  # as where each op of a model comes several times
-        further = _matches(codes[:_LOOKED_AT], range(2, _MOST_USES + 1))
-        if further[1].max(initial=0.0) >= _LEAST_MATCH:
-            lags, match = further
+        further, explained = _matches(codes[:_LOOKED_AT], range(2, _MOST_USES + 1))
+        is_long = (further >= _LONG_CYCLE) & (explained >= _LEAST_MATCH)
+        if is_long.any():
+            lags, match = further[is_long], explained[is_long]
     best = float(match.max())
     if best < _LEAST_MATCH:
         tried = (

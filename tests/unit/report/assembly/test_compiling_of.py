@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.report.assembly.report import compiling_of
@@ -35,3 +36,15 @@ def test_a_step_compiles_of_which_that_takes_a_tenth(
 ) -> None:
     """5 µs of 1 ms do not make one, 500 of 1,500 do."""
     assert compiling_of(ten_steps(*compiling, us=us).build()) == share
+
+
+@pytest.mark.parametrize(("round_ms", "share"), [(0.0, 1.0), (4.4, 1.0), (4.6, 0.0)])
+def test_steps_that_are_no_rounds_of_the_programs_loop_tell_nothing(
+    round_ms: float, share: float
+) -> None:
+    """Each takes 1.5 ms, a third of a round at most."""
+    run = ten_steps(*range(10), us=500).build()
+    (host,) = run.hosts
+    steps = replace(host.steps, round_ms=round_ms)
+
+    assert compiling_of(replace(run, hosts=(replace(host, steps=steps),))) == share
