@@ -2,30 +2,66 @@
 
 from __future__ import annotations
 
-from tfadvisor.causes import Rounds
+from typing import NamedTuple
+
+from tfadvisor.causes import ProgramSource, Rounds
 from tfadvisor.metrics.capture import framework
 from tfadvisor.metrics.one_by_one import step_function
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import class_shares
+from tfadvisor.metrics.steady import class_shares, counted_hosts, counted_steps
+from tfadvisor.tallies import added_up
 from tfadvisor.timeline.names.frames import place_in_words
+from tfadvisor.timeline.names.program_calls import jitted_function
 from tfadvisor.vocabulary import TimeClass
+
+_MOST_STEPS = 0.5
+"""Of the counted steps, that a round is called in."""
+
+
+class _Driven(NamedTuple):
+    function: str
+    rounds: Rounds
 
 
 @once
-def _rounds(question: Question) -> Rounds:
+def _driven(question: Question) -> _Driven:
     """Raises MetricAbsent."""
     if framework(question) != "jax":
         raise MetricAbsent("the program is not written in JAX")
-    step = step_function(question.run)
-    if step is None:
-        raise MetricAbsent("no compiled function holds most of what the devices do")
     source = question.settings.source
     if source is None:
         raise MetricAbsent("the program's source is not given: --source DIR")
-    found = source.driven_rounds(step)
-    if found is None:
-        raise MetricAbsent(f"no loop does nothing but rounds of {step}")
-    return found
+    functions = _functions(question, source)
+    for function in functions:
+        found = source.driven_rounds(function)
+        if found is not None:
+            return _Driven(function, found)
+    words = " or ".join(functions) or "a compiled function"
+    raise MetricAbsent(f"no loop does nothing but rounds of {words}")
+
+
+def _functions(question: Question, source: ProgramSource) -> list[str]:
+    """Compiled functions that may be the round: the step, else those of the program
+    that most steps call, of few ops as they are after fusion.
+    """
+    step = step_function(question.run)
+    if step is not None:
+        return [step]
+    hosts = counted_hosts(question.run)
+    called = added_up(
+        (jitted_function(name) or "", many)
+        for host in hosts
+        for name, many in host.evidence.calls.by_name.items()
+    )
+    often = _MOST_STEPS * counted_steps(hosts)
+    named = sorted(name for name, many in called.items() if name and many >= often)
+    return [name for name in named if source.defines(name)]
+
+
+@fact
+def driven_function(question: Question) -> str:
+    """The compiled function that this loop calls in each round: `leap`."""
+    return _driven(question).function
 
 
 @metric
@@ -35,7 +71,7 @@ def driven_rounds_fraction(question: Question) -> float:
     nothing but its rounds: each needs what the one before gave, and its number or a
     random key; what it collects is read by none. Of JAX alone.
     """
-    _rounds(question)
+    _driven(question)
     shares = class_shares(question.run)
     waits = (TimeClass.LAUNCH, TimeClass.HOST, TimeClass.IDLE)
     return sum(shares[kind] for kind in waits)
@@ -44,17 +80,17 @@ def driven_rounds_fraction(question: Question) -> float:
 @fact
 def driven_loop(question: Question) -> str:
     """That loop's first line, with the function around it: `sampler (train.py:28)`."""
-    found = _rounds(question)
+    found = _driven(question).rounds
     return place_in_words(found.file, found.line, found.function or "the loop")
 
 
 @fact
 def driven_loop_lines(question: Question) -> str:
     """Its lines, six at most."""
-    return _rounds(question).lines
+    return _driven(question).rounds.lines
 
 
 @fact
 def driven_loop_collects(question: Question) -> str:
     """Whether it keeps or yields something of each round: yes or no."""
-    return "yes" if _rounds(question).collects else "no"
+    return "yes" if _driven(question).rounds.collects else "no"

@@ -31,6 +31,21 @@ def test_rounds_lose_all_time_in_which_no_device_works(tmp_path: Path) -> None:
     assert metrics.fact("driven_loop_collects") == "yes"
 
 
+def test_a_function_of_few_ops_may_be_the_round(tmp_path: Path) -> None:
+    """Fused into one kernel, as an op that runs alone; `add` is none of the program."""
+    program = f"@jax.jit\ndef leap(s, i):\n    return s + i\n\n\n{ROUNDS}"
+    (tmp_path / "chain.py").write_text(program.replace("step(", "leap("))
+    steps = gpu_steps(("fusion", 10, "a.1"))
+    for at in range(0, 400, 100):
+        steps.call("PjitFunction(add)", at, at + 4)
+        steps.call("PjitFunction(leap)", at + 5, at + 10)
+
+    metrics = steps.measure(Settings(source=ProgramSource(tmp_path)))
+
+    assert metrics.fact("compiled_step") is None
+    assert metrics.fact("driven_function") == "leap"
+
+
 def test_a_loop_that_keeps_nothing_collects_nothing(tmp_path: Path) -> None:
     metrics = driven(tmp_path, "for i in range(9):\n    state = step(state)\n")
 
