@@ -21,6 +21,7 @@ from tfadvisor.metrics import (
     launch,  # noqa: F401
     layers,  # noqa: F401
     limits,  # noqa: F401
+    loop_rounds,  # noqa: F401
     machine,  # noqa: F401
     memory,  # noqa: F401
     needless,  # noqa: F401

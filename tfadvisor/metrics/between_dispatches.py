@@ -316,17 +316,6 @@ def pipeline_built(question: Question) -> str:
     return "iterator"
 
 
-@metric(unit=Unit.COUNT)
-def loop_iterations_per_step(question: Question) -> float:
-    """Number of iterations per step of the longest while loop inside TensorFlow's
-    compiled functions: tf.while_loop, tf.map_fn, loops over tensors, recurrent layers.
-    XLA's loops do not count.
-    """
-    return sum(
-        host.evidence.calls.loop_iterations for host in question.run.hosts
-    ) / counted_steps(question.run.hosts)
-
-
 @metric(better=Better.NEITHER)
 def wait_fraction(question: Question) -> float:
     """Share of step time in which the driving thread blocks until something else is

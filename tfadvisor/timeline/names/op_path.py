@@ -43,6 +43,7 @@ _CALLS = frozenset(("StatefulPartitionedCall", "PartitionedCall", _TAPE))
 """What may stand before the name of a loop."""
 _BODY = pattern(r"/(?:body|cond|then|else)/_\d+/")
 """Where TensorFlow's loops and branches hold the ops of a function."""
+_LOOP_BODY = pattern(r"/body/_\d+/")
 _OF_LOOP = "/gradients/"
 """Between the name of a loop and those of the ops in it whose gradients its own loop
 computes.
@@ -120,6 +121,18 @@ def _without_ops(scopes: list[str]) -> list[str]:
     while count > 1 and scopes[count - 1][:1].isupper():
         count -= 1
     return scopes[:count]
+
+
+def loop_bodies(path: str) -> tuple[str, ...]:
+    """The bodies of TensorFlow's while loops around an op, the outermost first, each by
+    the part of the path that ends in it: `while/body/_42/`.
+    """
+    return tuple(path[: found.end()] for found in _LOOP_BODY.finditer(path))
+
+
+def loop_of_body(body: str) -> str:
+    """The path of the loop that has a body: `while` of `while/body/_42/`."""
+    return _LOOP_BODY.sub("", body)
 
 
 def op_name(path: str) -> str:

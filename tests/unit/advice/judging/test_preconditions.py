@@ -68,6 +68,7 @@ WORLD: Mapping[str, tuple[Value, ...]] = {
     "recompiled_owner": ("program", "Keras", None),
     "recompiled_arguments": ("same", "rows", "grows", "lengths", "differ", None),
     "tiny_op_in_loop": YES_OR_NO,
+    "loop_gradient": YES_OR_NO,
     "far_op_sorts": ("draw", "order", None),
     "sorted_for": ("draw", "order", None),
     "number_only_kind": ("gradients", "values", None),

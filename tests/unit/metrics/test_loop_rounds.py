@@ -1,0 +1,93 @@
+"""Rounds of the while loops of TensorFlow's graphs."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from support.trace_builder import TraceBuilder, trace
+
+from tfadvisor.metrics import measure
+from tfadvisor.trace.noted_ops import NotedOps, OpLine
+
+OUTER = "while/body/_1/while/"
+INNER = f"{OUTER}while_1/body/_9/while/while_1/"
+OTHER = f"{OUTER}while_2/body/_8/while/while_2/"
+
+
+def steps(*ops: tuple[str, int]) -> TraceBuilder:
+    """Four steps of 1,000, each with so many runs of 4 of each op."""
+    builder = trace()
+    for index in range(4):
+        at = index * 1000
+        builder.thread("python").step(at, at + 1000)
+        builder.call("EagerLocalExecute: __inference_train_step_7", at, at + 900)
+        builder.thread("tf_Compute/1")
+        begin = at + 10
+        for name, times in ops:
+            for _ in range(times):
+                builder.call(name, begin, begin + 4)
+                begin += 5
+    return builder
+
+
+def test_rounds_of_loops_in_a_loop_are_added_up() -> None:
+    """4 rounds, in them 4 of 10 and 4 of 5 each: 4 + 40 + 20."""
+    builder = steps(
+        (f"{OUTER}mul:Mul", 4), (f"{INNER}add:AddV2", 40), (f"{OTHER}sub:Sub", 20)
+    )
+
+    metrics = builder.measure()
+
+    assert metrics.value("loop_iterations_per_step") == pytest.approx(64)
+    assert metrics.value("loop_ops_per_step") == pytest.approx(64)
+
+
+def test_several_ops_of_a_round_count_once_and_other_loops_apart() -> None:
+    """6 rounds of two ops; another loop has 5."""
+    builder = steps(
+        (f"{OUTER}mul:Mul", 6),
+        (f"{OUTER}add:AddV2", 6),
+        ("while_7/body/_3/while_7/sub:Sub", 5),
+    )
+
+    found = builder.measure().value("loop_iterations_per_step")
+
+    assert found == pytest.approx(6)
+
+
+def test_ops_beside_loops_have_no_rounds() -> None:
+    found = steps(("dense/MatMul:MatMul", 8), ("cond/then/_3/cond/add:AddV2", 4))
+
+    metrics = found.measure()
+
+    assert metrics.value("loop_iterations_per_step") == 0
+    assert metrics.value("loop_ops_per_step") == 0
+
+
+def test_the_line_that_makes_the_loop_is_noted_beside_the_trace() -> None:
+    line = OpLine("train.py", 41, "update_state")
+    run = steps((f"{OUTER}mul:Mul", 4)).build()
+    noted = replace(run, op_lines=NotedOps((("while", "While", line),)))
+
+    assert measure(noted).fact("loop_place") == "update_state (train.py:41)"
+    assert measure(run).fact("loop_place") is None
+
+
+GRADIENT = ("gradient_tape/dense/MatMul:MatMul", 1)
+
+
+def test_a_loop_of_which_no_gradient_is_taken() -> None:
+    metrics = steps(GRADIENT, (f"{OUTER}mul:Mul", 4)).measure()
+
+    assert metrics.fact("loop_gradient") == "no"
+
+
+def test_a_loop_of_which_a_gradient_is_taken() -> None:
+    """Its gradients have a loop of their own."""
+    ops = ("gradient_tape/while/while_grad/body/_9/gradient_tape/while/mul:Mul", 4)
+
+    assert steps(ops, (f"{OUTER}mul:Mul", 4)).measure().fact("loop_gradient") == "yes"
+
+
+def test_a_step_without_gradients_does_not_say() -> None:
+    assert steps((f"{OUTER}mul:Mul", 4)).measure().fact("loop_gradient") is None

@@ -1,0 +1,88 @@
+"""Rounds of the while loops of TensorFlow's graphs, and what they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tfadvisor.metrics.layers import ComputedOp, compute_parts
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
+from tfadvisor.metrics.steady import counted_steps, device_steps
+from tfadvisor.timeline.names.frames import place_in_words
+from tfadvisor.timeline.names.op_path import loop_bodies, loop_of_body
+from tfadvisor.units import Unit
+
+
+@once
+def _in_loops(question: Question) -> Mapping[str, list[ComputedOp]]:
+    """By the body of the innermost loop the ops that it runs."""
+    found: dict[str, list[ComputedOp]] = {}
+    try:
+        parts = compute_parts(question.run).parts
+    except MetricAbsent:
+        return found
+    for part in parts:
+        bodies = loop_bodies(part.name)
+        if bodies:
+            found.setdefault(bodies[-1], []).append(part)
+    return found
+
+
+def _of_nests(question: Question) -> Mapping[str, float]:
+    """Rounds a step of each loop that is in no other one, with those of the loops in
+    it, by its body: a loop has as many as its most frequent op has runs.
+    """
+    nests: dict[str, float] = {}
+    steps = device_steps(question.run)
+    for body, parts in _in_loops(question).items():
+        outermost = loop_bodies(body)[0]
+        rounds = max(part.count for part in parts) / steps
+        nests[outermost] = nests.get(outermost, 0) + rounds
+    return nests
+
+
+@metric(unit=Unit.COUNT)
+def loop_iterations_per_step(question: Question) -> float:
+    """Number of iterations per step of the longest while loop inside TensorFlow's
+    compiled functions, with those of the loops in it: tf.while_loop, tf.map_fn, loops
+    over tensors, recurrent layers. XLA's loops do not count.
+    """
+    longest = sum(host.evidence.calls.loop_iterations for host in question.run.hosts)
+    of_nests = max(_of_nests(question).values(), default=0.0)
+    return max(longest / counted_steps(question.run.hosts), of_nests)
+
+
+@metric(unit=Unit.COUNT)
+def loop_ops_per_step(question: Question) -> float:
+    """Number of ops per step that such loops run, of those that the trace has:
+    TensorFlow writes few of the cheapest down.
+    """
+    counts = [part.count for parts in _in_loops(question).values() for part in parts]
+    return sum(counts) / device_steps(question.run)
+
+
+@fact
+def loop_place(question: Question) -> str:
+    """The line of the program that makes the loop of most such rounds, where `tfadvisor
+    run` noted the lines: `update_state (train.py:41)`.
+    """
+    nests = _of_nests(question)
+    most = max(nests, key=nests.__getitem__, default="")
+    line = question.run.op_lines.line_of(loop_of_body(most), "While")
+    if line is None:
+        raise MetricAbsent("no line is known that makes a while loop")
+    return place_in_words(line.file, line.line, line.function)
+
+
+@fact
+def loop_gradient(question: Question) -> str:
+    """Whether a step that takes gradients takes any of what such loops compute, by the
+    paths of the ops: `yes` or `no`.
+    """
+    taken = [
+        part
+        for part in compute_parts(question.run).parts
+        if part.path is not None and part.path.is_gradient
+    ]
+    if not taken or not _in_loops(question):
+        raise MetricAbsent("no loop runs in a step that takes gradients")
+    return "yes" if any(loop_bodies(part.name) for part in taken) else "no"
