@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tfadvisor.causes.of_samples import NoAccount, account_of
     from tfadvisor.causes.program_source import ProgramSource
     from tfadvisor.causes.rounds import Rounds
+    from tfadvisor.causes.whole_for_one import WholeForOne
     from tfadvisor.causes.witness import Signature
 else:
     from tfadvisor.face import face
@@ -54,6 +55,7 @@ else:
             "RunPart": "account",
             "RunPlace": "account",
             "RunShare": "account",
+            "WholeForOne": "whole_for_one",
             "Signature": "witness",
             "Where": "costly_calls",
             "FREEING": "account",
@@ -97,6 +99,7 @@ __all__ = [
     "RunShare",
     "Signature",
     "Where",
+    "WholeForOne",
     "account_of",
     "causes_of",
 ]

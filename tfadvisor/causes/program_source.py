@@ -35,6 +35,7 @@ from tfadvisor.causes.made_anew import MadeAnew, called_again, made_anew
 from tfadvisor.causes.rounds import Rounds, rounds_of
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
 from tfadvisor.causes.unchanged import Unchanged, unchanged_arguments
+from tfadvisor.causes.whole_for_one import WholeForOne, whole_for_one
 from tfadvisor.causes.witness import (
     Signature,
     Witness,
@@ -416,6 +417,11 @@ class ProgramSource:
     ) -> Unchanged | None:
         """As of the first files."""
         return unchanged_arguments(self.files.first(_MOST_SEARCHED), function, names)
+
+    @cached_property
+    def whole_for_one(self) -> WholeForOne | None:
+        """As of the first files."""
+        return whole_for_one(self.files.first(_MOST_SEARCHED))
 
     def mentions(self, pattern: re.Pattern[str]) -> bool:
         """Whether a line of the first files has it before its comment."""

@@ -1,15 +1,22 @@
-"""Rounds of the while loops of TensorFlow's graphs, and what they are for."""
+"""Rounds of the while loops of TensorFlow's graphs, what they are for, and what the
+program's source says that they compute in vain.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from tfadvisor.metrics.layers import ComputedOp, compute_parts
+from tfadvisor.metrics.layers import ComputedOp, compute_fraction_of, compute_parts
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import counted_steps, device_steps
 from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.timeline.names.op_path import loop_bodies, loop_of_body
 from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better
+
+if TYPE_CHECKING:
+    from tfadvisor.causes import WholeForOne
 
 
 @once
@@ -86,3 +93,63 @@ def loop_gradient(question: Question) -> str:
     if not taken or not _in_loops(question):
         raise MetricAbsent("no loop runs in a step that takes gradients")
     return "yes" if any(loop_bodies(part.name) for part in taken) else "no"
+
+
+# Loops that run a model over all that they extend, and use its result at one position.
+
+
+@once
+def _whole_for_one(question: Question) -> WholeForOne:
+    """Raises MetricAbsent."""
+    source = question.settings.source
+    if source is None:
+        raise MetricAbsent("the program's source is not given: --source DIR")
+    found = source.whole_for_one
+    if found is None:
+        raise MetricAbsent(
+            "no loop of the program's files uses one position of a result that it "
+            "makes of all it extends"
+        )
+    return found
+
+
+@metric(better=Better.NEITHER)
+def whole_for_one_fraction(question: Question) -> float:
+    """Share of step time in ops of while loops of TensorFlow's graphs, where a loop of
+    the program's files calls a function on all of what its rounds extend, and uses its
+    result at one position. Loops that are known to be made elsewhere do not count.
+    """
+    known = _whole_for_one(question)
+    parts = [
+        part
+        for body, parts in _in_loops(question).items()
+        if _may_be_at(question, loop_bodies(body)[0], known)
+        for part in parts
+    ]
+    return compute_fraction_of(question, parts)
+
+
+def _may_be_at(question: Question, body: str, known: WholeForOne) -> bool:
+    line = question.run.op_lines.line_of(loop_of_body(body), "While")
+    if line is None:
+        return True
+    return line.file == known.file and known.lines[0] <= line.line <= known.lines[1]
+
+
+@fact
+def whole_for_one_call(question: Question) -> str:
+    """That call, and what is used of it: `self(tokens)[:, index - 1]`."""
+    return _whole_for_one(question).call
+
+
+@fact
+def whole_for_one_place(question: Question) -> str:
+    """Its line: `self (train.py:49)`."""
+    found = _whole_for_one(question)
+    return place_in_words(found.file, found.line, found.call.partition("(")[0])
+
+
+@fact
+def whole_for_one_extended(question: Question) -> str:
+    """What the loop extends round by round: `tokens`."""
+    return _whole_for_one(question).extended

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.metrics import measure
+from tfadvisor.causes import ProgramSource
+from tfadvisor.metrics import Settings, measure
 from tfadvisor.trace.noted_ops import NotedOps, OpLine
 
 OUTER = "while/body/_1/while/"
@@ -91,3 +94,34 @@ def test_a_loop_of_which_a_gradient_is_taken() -> None:
 
 def test_a_step_without_gradients_does_not_say() -> None:
     assert steps((f"{OUTER}mul:Mul", 4)).measure().fact("loop_gradient") is None
+
+
+# What the program's source says of such loops.
+
+GENERATES = """
+import tensorflow as tf
+def generate(self, tokens):
+    for i in tf.range(LENGTH):
+        word = draw(self(tokens)[:, i])
+        tokens += word * tf.one_hot(i, LENGTH)
+"""
+
+
+def test_ops_of_loops_count_where_a_loop_runs_a_model_on_all_for_one(
+    tmp_path: Path,
+) -> None:
+    """6 of 10 runs of 4 are a loop's."""
+    (tmp_path / "train.py").write_text(GENERATES)
+    run = steps((f"{OUTER}mul:Mul", 6), ("dense/MatMul:MatMul", 4)).build()
+    source = Settings(source=ProgramSource(tmp_path))
+
+    metrics = measure(run, source)
+
+    compute = metrics.value("compute_fraction")
+    assert compute is not None
+    assert metrics.value("whole_for_one_fraction") == pytest.approx(0.6 * compute)
+    assert metrics.fact("whole_for_one_call") == "self(tokens)[:, i]"
+    assert metrics.fact("whole_for_one_place") == "self (train.py:5)"
+    elsewhere = NotedOps((("while", "While", OpLine("train.py", 41, "other")),))
+    other = measure(replace(run, op_lines=elsewhere), source)
+    assert other.value("whole_for_one_fraction") == 0
