@@ -244,3 +244,36 @@ def test_what_stays_the_same_comes_first_and_takes_what_solving_it_takes() -> No
     assert first.takes == pytest.approx(saved, abs=0.07)
     assert "adjacency" in first.summary
     assert "program.py:52" in first.summary
+
+
+def test_a_call_that_costs_much_comes_first_and_takes_what_drawing_takes() -> None:
+    """By the program's own clock, of rounds that draw without and with replacement."""
+    folder = FIXTURES / "watched" / "jax-draws"
+    clock = json.loads((folder / "clock.json").read_text())
+
+    (first, *_) = report_of(folder).findings
+
+    assert first.rule_id == truth_of(folder)["first_finding"]
+    saved = 1 - clock["with replacement"] / clock["round"]
+    assert first.takes == pytest.approx(saved, abs=0.13)
+    assert (first.locations[0].file, first.locations[0].line) == ("program.py", 27)
+    assert "`np.random.choice`" in first.summary
+
+
+def test_lines_of_tensorflows_ops_come_from_the_note_beside_the_trace() -> None:
+    """Where a mask is chosen by and summed, which one product replaces: the program's
+    clock says what that saves.
+    """
+    folder = FIXTURES / "watched" / "tf-masked-sums"
+    clock = json.loads((folder / "clock.json").read_text())
+
+    report = report_of(folder)
+
+    wanted = truth_of(folder)["first_finding"]
+    found = next(one for one in report.findings if one.rule_id == wanted)
+    saved = 1 - clock["one product"] / clock["round"]
+    assert 0.5 < found.takes < saved
+    assert (found.locations[0].file, found.locations[0].line) == ("program.py", 18)
+    compute = next(one for one in report.attribution if one.kind == "compute")
+    lines = {part.activity: part.places[0].line for part in compute.parts[:2]}
+    assert lines == {"SelectV2": 18, "Sum": 19}

@@ -173,6 +173,18 @@ def costly_call_fraction(question: Question) -> float:
     return _costly(question).at.fraction
 
 
+@metric(needs=(a_device,))
+def costly_python_share(question: Question) -> float:
+    """Share of that time in all of the step's time of Python and of input in which no
+    device works, where that line runs Python.
+    """
+    at = _costly(question).at
+    if at.where != "host":
+        raise MetricAbsent(f"the time of {at.file}:{at.line} is not Python's")
+    shares = class_shares(question.run)
+    return at.fraction / (shares[TimeClass.HOST] + shares[TimeClass.INPUT])
+
+
 @fact
 def costly_call(question: Question) -> str:
     """That call, as the program writes it: `np.random.choice`."""
