@@ -406,6 +406,13 @@ def _location(name: str, metrics: Metrics) -> Location | None:
 # What no rule found.
 
 
+def _is_said(outside: Outside, part: Finding, findings: tuple[Finding, ...]) -> bool:
+    """Whether a finding about the steps says the same of it better."""
+    if part.category == "launch" and any(map(_launches_in_steps, findings)):
+        return True
+    return outside.in_steps and any(_cures_the_same(each, part) for each in findings)
+
+
 def _with_part_of_run(
     findings: tuple[Finding, ...], outside: Outside, evidence: Evidence
 ) -> tuple[Finding, ...]:
@@ -413,9 +420,7 @@ def _with_part_of_run(
     finding: the one that knows what is compiled anew, and why.
     """
     part = outside.finding(severity_of(outside.share))
-    if part.category == "launch" and any(map(_launches_in_steps, findings)):
-        return findings
-    if outside.in_steps and any(_cures_the_same(each, part) for each in findings):
+    if _is_said(outside, part, findings):
         return findings
     same = next((each for each in findings if _compiles_in_steps(each, part)), None)
     if same is None:

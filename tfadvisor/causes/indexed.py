@@ -55,12 +55,7 @@ def indexed_on(parsed: ParsedFile, line: int, host: HostCalls) -> Indexed | None
     if not around:
         return None
     of_round = set[str]().union(*map(stored_in, around))
-    on_host = {
-        name
-        for binding in bindings_in(scope)
-        if _is_of_python(binding.value, host)
-        for name in binding.written
-    }
+    on_host = _made_on_host(scope, host)
     for node in nodes:
         if isinstance(node, ast.Subscript) and covers(node, line):
             array = ast.unparse(node.value)
@@ -69,6 +64,15 @@ def indexed_on(parsed: ParsedFile, line: int, host: HostCalls) -> Indexed | None
                 text = ast.unparse(node)
                 return Indexed(text, array, parsed.file, node.lineno, goes)
     return None
+
+
+def _made_on_host(scope: ast.AST, host: HostCalls) -> set[str]:
+    return {
+        name
+        for binding in bindings_in(scope)
+        if _is_of_python(binding.value, host)
+        for name in binding.written
+    }
 
 
 def _in(node: ast.AST, line: int) -> bool:

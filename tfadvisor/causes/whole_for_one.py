@@ -111,17 +111,21 @@ def _result_of(
         return None
     name = used.value.id
     made = [binding.value for binding in bindings if name in binding.written]
-    reads = [
+    reads = _reads(loop, name)
+    at_one = [node.value for node in _positions(loop, moved)]
+    if len(made) != 1 or not all(any(node is at for at in at_one) for node in reads):
+        return None
+    return made[0] if isinstance(made[0], ast.Call) else None
+
+
+def _reads(loop: Loop, name: str) -> list[ast.Name]:
+    return [
         node
         for node in own_nodes(loop)
         if isinstance(node, ast.Name)
         and node.id == name
         and isinstance(node.ctx, ast.Load)
     ]
-    at_one = [node.value for node in _positions(loop, moved)]
-    if len(made) != 1 or not all(any(node is at for at in at_one) for node in reads):
-        return None
-    return made[0] if isinstance(made[0], ast.Call) else None
 
 
 def _in_arguments(call: ast.Call) -> set[str]:

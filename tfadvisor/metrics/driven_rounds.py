@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tfadvisor.causes import ProgramSource, Rounds
 from tfadvisor.metrics.capture import framework
 from tfadvisor.metrics.one_by_one import step_function
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
@@ -13,6 +12,9 @@ from tfadvisor.tallies import added_up
 from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.timeline.names.program_calls import jitted_function
 from tfadvisor.vocabulary import TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.causes import ProgramSource, Rounds
 
 _MOST_STEPS = 0.5
 """Of the counted steps, that a round is called in."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from tfadvisor.causes import Indexed
+from typing import TYPE_CHECKING
+
 from tfadvisor.metrics.one_by_one import KEYS, lines_one_by_one, ops_by_name
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import counted_hosts, counted_steps
 from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.timeline.names.program_calls import jitted_function
+
+if TYPE_CHECKING:
+    from tfadvisor.causes import Indexed
 
 _TAKING = frozenset(
     "dynamic_index_in_dim dynamic_slice gather getitem slice take unstack "

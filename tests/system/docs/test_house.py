@@ -33,7 +33,7 @@ def test_it_counts_modules_tokens_and_rules(
     assert sum(
         number for name, number in counts.items() if name.startswith("rules, ")
     ) == len(files)
-    assert counts["metrics"] > counts["facts"] > 0
+    assert min(counts["metrics"], counts["facts"]) > 200
 
 
 def test_no_function_is_complex_but_those_that_are_listed(

@@ -89,9 +89,8 @@ def activities(
             if device is not None:
                 spent, left = _on_device(device, kind, instants, host, programs)
                 found += spent
-            if kind is TimeClass.HOST:
-                spent, left = _in_called(called, left)
-                found += spent
+            spent, left = _in_called(called, kind, left)
+            found += spent
             if len(left):
                 of_host.append((kind, left))
 
@@ -120,11 +119,13 @@ def activities(
 
 
 def _in_called(
-    called: Sequence[CalledPython], instants: Intervals
+    called: Sequence[CalledPython], kind: TimeClass, instants: Intervals
 ) -> tuple[list[Spent], Intervals]:
-    """(Python that the step calls at these instants of HOST, what is left of them)."""
-    found = []
-    for python in called:
+    """(Python that the step calls at these instants of a class, what is left of
+    them). All of it is of HOST.
+    """
+    found: list[Spent] = []
+    for python in called if kind is TimeClass.HOST else ():
         mine = intersection(instants, python.when)
         instants = difference(instants, python.when)
         call = python.call

@@ -5,13 +5,13 @@ line.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from tfadvisor.arrays import BoolArray, Int64Array, descending
 from tfadvisor.errors import TraceError
-from tfadvisor.program import Module, Modules, location_of
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.timeline.names import stats
@@ -19,6 +19,9 @@ from tfadvisor.timeline.names.host_events import op_type, runs_python
 from tfadvisor.timeline.timeline_parts import Steps
 from tfadvisor.timeline.windows import in_counted_steps
 from tfadvisor.trace.columns import HostTrace
+
+if TYPE_CHECKING:
+    from tfadvisor.program import Module, Modules
 
 _MOST = 8
 """Ops that are listed one by one, those first that take most."""
@@ -120,6 +123,8 @@ def _placed(call: StepPython, name: str, program: Module) -> StepPython:
     from tfadvisor.program.loops_around import loop_around  # only with HLO
 
     op = program.instruction(name)
+    from tfadvisor.program import location_of  # few traces ask it
+
     place = location_of(op) if op is not None else None
     if op is None or place is None or not place.file or place.is_installed:
         return call

@@ -36,11 +36,12 @@ def own_ops() -> dict[str, Any]:
 
 
 def _noted() -> dict[str, Any]:
-    until = time.monotonic() + _MOST_SECONDS
+    until = None
     files: dict[str, int] = {}
     functions: dict[str, int] = {}
     ops: list[tuple[str, str, int, int, int]] = []
     for op in _ops():
+        until = until or time.monotonic() + _MOST_SECONDS  # from the first one on
         if len(ops) >= _MOST_OPS or time.monotonic() > until:
             break
         if op.type in _COMPUTE_NOTHING or len(op.name) > _LONGEST:
@@ -67,10 +68,10 @@ def _ops() -> Any:
     kinds = [kind for kind in [getattr(module, "FuncGraph", None)] if kind]
     for kind in kinds:
         kinds += kind.__subclasses__()
-        # Instances refer to their type; a list of all objects would keep them alive.
-        for graph in gc.get_referrers(kind):
-            if type(graph) is kind:
-                yield from graph.get_operations()
+    # Instances refer to their type; a list of all objects would keep them alive.
+    for graph in gc.get_referrers(*kinds) if kinds else ():
+        if type(graph) in kinds:
+            yield from graph.get_operations()
 
 
 def _own_frame(stack: Any) -> Any:
