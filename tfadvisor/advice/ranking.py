@@ -406,8 +406,10 @@ def _location(name: str, metrics: Metrics) -> Location | None:
 # What no rule found.
 
 
-def _is_said(outside: Outside, part: Finding, findings: tuple[Finding, ...]) -> bool:
-    """Whether a finding about the steps says the same of it better."""
+def _is_found_in_steps(
+    outside: Outside, part: Finding, findings: tuple[Finding, ...]
+) -> bool:
+    """Whether a finding about the steps says it better."""
     if part.category == "launch" and any(map(_launches_in_steps, findings)):
         return True
     return outside.in_steps and any(_cures_the_same(each, part) for each in findings)
@@ -420,7 +422,7 @@ def _with_part_of_run(
     finding: the one that knows what is compiled anew, and why.
     """
     part = outside.finding(severity_of(outside.share))
-    if _is_said(outside, part, findings):
+    if _is_found_in_steps(outside, part, findings):
         return findings
     same = next((each for each in findings if _compiles_in_steps(each, part)), None)
     if same is None:
