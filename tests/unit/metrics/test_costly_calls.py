@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.gpu_step import dispatched_steps
-from support.stacks import sampled
+from support.watched_steps import ARRAY, watched_steps
 
-from tfadvisor.causes import ProgramSource, account_of
-from tfadvisor.metrics import Metrics, Settings
+from tfadvisor.metrics import Metrics
 
 PROGRAM = """\
 import jax
@@ -25,23 +23,16 @@ def main(state, data):
         print(float(state))
 """
 MAIN = "train.py:<module>:12 train.py:main"
-ARRAY = "/venv/lib/python3.11/site-packages/jax/_src/array.py"
 
 
 def measured(folder: Path, busy_us: int, line: int) -> Metrics:
-    """Five steps of 10 ms, of which the device works so long; in 4 of 10 samples the
-    thread is on a line of rows_of, in 6 it waits for a value.
-    """
-    (folder / "train.py").write_text(PROGRAM, encoding="utf-8")
-    source = ProgramSource(folder)
+    """In 4 of 10 samples the thread is on a line of rows_of, in 6 it waits for a value."""
     turn = [
         (f"{MAIN}:9 train.py:rows_of:{line}", 3),
         (f"{MAIN}:10", 1),
         (f"{MAIN}:11 {ARRAY}:_value:637", 6),
     ]
-    account = account_of(sampled(40 * turn), 100.0, on_host=source.runs_on_host)
-    settings = Settings(source=source, account=account)
-    return dispatched_steps(busy_us).measure(settings)
+    return watched_steps(folder, PROGRAM, turn, busy_us)
 
 
 def test_the_line_the_call_and_what_costs_less(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -286,14 +286,21 @@ def round_ms(samples: Samples, loop: ProgramLoop) -> float:
     return usual / 1e6 if is_seen and short >= _REGULAR * usual else 0.0
 
 
+def _usual(began: Iterable[tuple[str, str] | None]) -> tuple[str, str] | None:
+    """The function with which most stacks begin: another one was read while its stack
+    changed, as of Python that makes many short calls.
+    """
+    outermost = Counter(began)
+    return max(outermost, key=outermost.__getitem__, default=None)
+
+
 def _are_whole(samples: Samples) -> BoolArray:
     """Of each stack, whether it begins as most samples of the main thread do."""
     _, numbers = samples.ticks()
     began = [
         samples.frames[stack[0]][:2] if stack else None for stack in samples.stacks
     ]
-    outermost = Counter(began[number] for number in numbers.tolist())
-    usual = max(outermost, key=outermost.__getitem__, default=None)
+    usual = _usual(began[number] for number in numbers.tolist())
     return np.array([function == usual for function in began], np.bool_)
 
 
@@ -342,11 +349,8 @@ def loop_of(
 
 
 def _whole(stacks: Sequence[Stack]) -> list[Stack]:
-    """Without those that were read while they changed, as of Python that makes many
-    short calls: they begin with another function than most.
-    """
-    outermost = Counter(stack[0][:2] for stack in stacks)
-    usual = max(outermost, key=outermost.__getitem__, default=None)
+    """Without those that begin with another function than most."""
+    usual = _usual(stack[0][:2] for stack in stacks)
     return [stack for stack in stacks if stack[0][:2] == usual]
 
 
