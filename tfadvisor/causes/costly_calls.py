@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from tfadvisor.causes.called import Called, FileNames, dotted
+from tfadvisor.causes.loop_data import all_bindings_in
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import covers, functions_around, own_nodes
 from tfadvisor.printable import cut
@@ -70,7 +71,6 @@ class MadeCall(NamedTuple):
     known: CostlyCall
     words: str
     """As the program writes it: `np.random.choice`."""
-    line: int
 
 
 class _Made(NamedTuple):
@@ -123,7 +123,7 @@ class CallsOfFile:
                 continue
             for call in made:
                 if _is_meant(known, call):
-                    return MadeCall(known, call.words, line)
+                    return MadeCall(known, call.words)
         return None
 
     def _on(self, line: int) -> list[_Made]:
@@ -179,40 +179,31 @@ class CallsOfFile:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call):
             path = self._names.called(node.value).path
             return (f"{path}().{node.attr}", node.value) if path else None
-        names = dotted(node)
-        own = names[1:] if names[0] == "self" else names
-        call = self._maker(own[0]) if own else None
+        first, *rest = dotted(node)
+        if first == "self" and rest:
+            first, *rest = f"self.{rest[0]}", *rest[1:]
+        call = self._makers.get(first)
         if call is None:
             return None
         path = self._names.called(call).path
-        return (".".join([f"{path}()", *own[1:]]), call) if path else None
-
-    def _maker(self, name: str) -> ast.Call | None:
-        """The call whose result bears a name, if one alone gives it."""
-        return self._makers.get(name)
+        return (".".join([f"{path}()", *rest]), call) if path else None
 
     @cached_property
     def _makers(self) -> dict[str, ast.Call]:
-        every = (_bound(node) for node in ast.walk(self._parsed.tree))
+        """The call whose result bears a name, of names that one alone gives."""
         found = listed(
-            (dotted(target)[-1], value) for pairs in every for target, value in pairs
+            (name, binding)
+            for binding in all_bindings_in(self._parsed.tree)
+            if not isinstance(binding.target, ast.Subscript)
+            for name in binding.written
         )
         return {
-            name: values[0]
-            for name, values in found.items()
-            if len(values) == 1 and isinstance(values[0], ast.Call)
+            name: binding.value
+            for name, (binding, *more) in found.items()
+            if not more
+            and isinstance(binding.target, ast.Name | ast.Attribute)
+            and isinstance(binding.value, ast.Call)
         }
-
-
-def _bound(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            if isinstance(target, ast.Name | ast.Attribute):
-                yield target, node.value
-    elif isinstance(node, ast.AnnAssign) and node.value is not None:
-        yield node.target, node.value
-    elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-        yield node.optional_vars, node.context_expr
 
 
 def _head(node: ast.expr | ast.For) -> ast.expr:

@@ -392,6 +392,12 @@ def bindings_in(loop: ast.AST) -> Iterator[Binding]:
         yield from _bound(node)
 
 
+def all_bindings_in(tree: ast.AST) -> Iterator[Binding]:
+    """With those of functions and classes that are defined there."""
+    for node in ast.walk(tree):
+        yield from _bound(node)
+
+
 def names_in(node: ast.AST) -> set[Name]:
     """Variables and attributes that an expression reads or writes."""
     found: set[Name] = set()

@@ -59,6 +59,11 @@ def made_on(
             "walking through",
         ),
         (
+            "frame = pd.read_csv(path)\nframe['a'] = 0\nx = frame['b']  # here",
+            "frame[]",
+            "builds frames",
+        ),
+        (
             "with h5py.File(path) as file:\n    x = file['x'][rows]  # here",
             "file[]",
             "opens a file",
@@ -100,6 +105,8 @@ def test_a_line_makes_a_call_that_is_known(code: str, words: str, why: str) -> N
         "loader = DataLoader(data, num_workers=4)\nfor batch in loader: pass  # here",
         "memory = []\nmemory = collections.deque()\nx = memory[0]  # here",
         "jax.random.choice(key, n, (k,), replace=False)  # here",
+        "memory = collections.deque()\nmemory += rows\nx = memory[0]  # here",
+        "memory, n = collections.deque(), 0\nx = memory[0]  # here",
         "mine.mean(x)  # here",
         "np.pad(x, 1)\ny = 1  # here",
     ],
