@@ -17,6 +17,7 @@ from tfadvisor.vocabulary import Better
 
 if TYPE_CHECKING:
     from tfadvisor.causes import WholeForOne
+    from tfadvisor.trace.noted_ops import OpLine
 
 
 @once
@@ -74,10 +75,16 @@ def loop_place(question: Question) -> str:
     """
     nests = _of_nests(question)
     most = max(nests, key=nests.__getitem__, default="")
-    line = question.run.op_lines.line_of(loop_of_body(most), "While")
+    line = _made_at(question, most)
     if line is None:
         raise MetricAbsent("no line is known that makes a while loop")
     return place_in_words(line.file, line.line, line.function)
+
+
+def _made_at(question: Question, body: str) -> OpLine | None:
+    """Where the program makes the loop of a body: one with states, or without."""
+    noted, path = question.run.op_lines, loop_of_body(body)
+    return noted.line_of(path, "While") or noted.line_of(path, "StatelessWhile")
 
 
 @fact
@@ -130,7 +137,7 @@ def whole_for_one_fraction(question: Question) -> float:
 
 
 def _may_be_at(question: Question, body: str, known: WholeForOne) -> bool:
-    line = question.run.op_lines.line_of(loop_of_body(body), "While")
+    line = _made_at(question, body)
     if line is None:
         return True
     return line.file == known.file and known.lines[0] <= line.line <= known.lines[1]

@@ -67,10 +67,11 @@ def test_ops_beside_loops_have_no_rounds() -> None:
     assert metrics.value("loop_ops_per_step") == 0
 
 
-def test_the_line_that_makes_the_loop_is_noted_beside_the_trace() -> None:
+@pytest.mark.parametrize("kind", ["While", "StatelessWhile"])
+def test_the_line_that_makes_the_loop_is_noted_beside_the_trace(kind: str) -> None:
     line = OpLine("train.py", 41, "update_state")
     run = steps((f"{OUTER}mul:Mul", 4)).build()
-    noted = replace(run, op_lines=NotedOps((("while", "While", line),)))
+    noted = replace(run, op_lines=NotedOps((("while", kind, line),)))
 
     assert measure(noted).fact("loop_place") == "update_state (train.py:41)"
     assert measure(run).fact("loop_place") is None
