@@ -437,7 +437,7 @@ def _cheaper(made: MadeCall) -> Fix:
     known = made.known
     return Fix(
         "code",
-        f"It calls {made.words}: {known.why}. {known.change}",
+        f"Its line has `{made.words}`: {known.why}. {known.change}",
         f"{known.after}# {known.guide}",
         {},
         "the libraries that it names",

@@ -157,7 +157,9 @@ def python_in_step_op(question: Question) -> str:
 
 @metric(unit=Unit.COUNT)
 def python_calls_per_step(question: Question) -> float:
-    """Number of calls of Python per step through the op of python_in_step_op."""
+    """How often per step the op of python_in_step_op runs, which calls Python: under
+    vmap once for each element.
+    """
     found = [host.evidence.calls.python for host in question.run.hosts]
     counts = [python.count for python in found if python is not None]
     return sum(counts) / counted_steps(question.run.hosts)
@@ -165,7 +167,7 @@ def python_calls_per_step(question: Question) -> float:
 
 @fact
 def python_in_step_rounds(question: Question) -> str:
-    """How often it calls Python, and by the HLO in which loop: `65 times a step, in
+    """How often that op runs, and by the HLO in which loop: `65 times a step, in
     each of 63 rounds of the loop at train.py:42`.
     """
     found = _step_python(question)

@@ -38,6 +38,9 @@ class _Line(msgspec.Struct, frozen=True):
     line: int
     function: str
     where: Where
+    is_of_loop: bool = True
+    """Whether the thread that dispatches the steps is on it, and none of an input
+    pipeline."""
     paths: str = ""
     """Of its ops, as the framework names them."""
     callers: tuple[tuple[str, int], ...] = ()
@@ -115,7 +118,8 @@ def _of_pipeline(question: Question) -> Iterator[_Line]:
     for share in pipeline.lines:
         for place in share.places[:1]:
             fraction = share.fraction * waits
-            yield _Line(fraction, place.file, place.line, place.function, "host")
+            own = place.file, place.line, place.function
+            yield _Line(fraction, *own, "host", is_of_loop=False)
 
 
 def _of_devices(question: Question) -> Iterator[_Line]:
@@ -127,7 +131,15 @@ def _of_devices(question: Question) -> Iterator[_Line]:
     known = [op for op in hot.ops if op.known is not None and op.known.file]
     for (file, line), ops in listed((_line_of(op), op) for op in known).items():
         fraction = of_step_time(question, ops, hot)
-        yield _Line(fraction, file, line, "", "device", _paths(ops), _callers(ops[0]))
+        yield _Line(
+            fraction,
+            file,
+            line,
+            "",
+            "device",
+            paths=_paths(ops),
+            callers=_callers(ops[0]),
+        )
 
 
 def _of_graphs(question: Question) -> Iterator[_Line]:
@@ -142,7 +154,7 @@ def _of_graphs(question: Question) -> Iterator[_Line]:
     for at, parts in listed((at, part) for at, part in made if at).items():
         paths = " ".join(part.name for part in parts)
         fraction = compute_fraction_of(question, parts)
-        yield _Line(fraction, at.file, at.line, at.function, "device", paths)
+        yield _Line(fraction, at.file, at.line, at.function, "device", paths=paths)
 
 
 def _line_of(op: HotOp) -> tuple[str, int]:
@@ -176,11 +188,11 @@ def costly_call_fraction(question: Question) -> float:
 @metric(needs=(a_device,))
 def costly_python_share(question: Question) -> float:
     """Share of that time in all of the step's time of Python and of input in which no
-    device works, where that line runs Python.
+    device works, where the thread that dispatches the steps runs Python on that line.
     """
     at = _costly(question).at
-    if at.where != "host":
-        raise MetricAbsent(f"the time of {at.file}:{at.line} is not Python's")
+    if at.where != "host" or not at.is_of_loop:
+        raise MetricAbsent(f"{at.file}:{at.line} is no Python of the loop")
     shares = class_shares(question.run)
     return at.fraction / (shares[TimeClass.HOST] + shares[TimeClass.INPUT])
 

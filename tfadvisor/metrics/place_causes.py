@@ -386,8 +386,8 @@ def nan_check_place(question: Question) -> str:
 
 @metric(unit=Unit.FRACTION)
 def graph_extension_fraction(question: Question) -> float:
-    """Share of the steps in which a session of TensorFlow 1 takes over ops that the
-    graph has not had before, by samples of the whole run.
+    """Share of the steps' time in which a session of TensorFlow 1 takes over ops that
+    the graph has not had before, by samples of the whole run.
     """
     return _by_samples(question, Doing.EXTENDING).fraction
 
