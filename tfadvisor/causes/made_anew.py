@@ -19,6 +19,7 @@ from tfadvisor.causes.called import (
     called_names,
     calls_in,
     declared_outer,
+    dotted,
     functions_in,
     last_name,
     stored_in,
@@ -126,13 +127,16 @@ def made_anew(
 
 def called_again(files: Sequence[ParsedFile]) -> frozenset[str]:
     """Names of functions that a loop of the program calls, or that a function calls
-    which is one of these.
+    which is one of these; by another name too.
     """
     inside = {
         name: called_names(function)
         for parsed in files
         for name, function in parsed.names.functions.items()
     }
+    for parsed in files:
+        for name, function in _other_names(parsed):
+            inside.setdefault(name, set()).add(function)
     looping = (loop for parsed in files for loop in _all_loops(parsed.tree))
     found = set[str]().union(*map(called_names, looping))
     left = [*found]
@@ -141,6 +145,22 @@ def called_again(files: Sequence[ParsedFile]) -> frozenset[str]:
         found |= new
         left += new
     return frozenset(found)
+
+
+def _other_names(parsed: ParsedFile) -> Iterator[tuple[str, str]]:
+    """(name, the function that it stands for): `draw` of `draw = sample`, and of
+    `self.draw = partial(sample, size=4)`, since a call of it is one of the function.
+    """
+    for node in ast.walk(parsed.tree):
+        if not isinstance(node, ast.Assign):
+            continue
+        given = node.value
+        if isinstance(given, ast.Call) and given.args:
+            is_partial = parsed.names.called(given).path == "functools.partial"
+            given = given.args[0] if is_partial else given
+        if isinstance(given, ast.Name | ast.Attribute):
+            function = dotted(given)[-1]
+            yield from ((dotted(name)[-1], function) for name in node.targets)
 
 
 def _all_loops(tree: ast.Module) -> Iterator[ast.AST]:

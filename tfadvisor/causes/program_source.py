@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from tfadvisor.causes.call_in_loop import CallInLoop, call_in_loop
 from tfadvisor.causes.called import Function, calls_in, last_name
 from tfadvisor.causes.compilable import HostWork, host_work
 from tfadvisor.causes.compiled_names import HostCalls, compiled_names
@@ -371,6 +372,11 @@ class ProgramSource:
         if not around:
             return HostWork(f"{file}:{line} lies in no function")
         return host_work(self.files, file, around[-1])
+
+    def call_in_loop(self, file: str, line: int) -> CallInLoop | None:
+        """The statement on a line of a loop, if it only calls what can be compiled."""
+        parsed = self.files.read(file)
+        return None if parsed is None else call_in_loop(parsed, line)
 
     def element_loop(self, file: str, line: int) -> str:
         """The head of the innermost loop over elements around a line in its function,

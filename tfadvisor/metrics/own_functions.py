@@ -4,7 +4,7 @@ one by one in the steps, and what is compiled again and again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tfadvisor.causes import PREDICTS
 from tfadvisor.metrics.between_dispatches import (
@@ -22,9 +22,13 @@ from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tfadvisor.causes import HostWork, MadeAnew, ProgramSource, Signature
 
 _MOSTLY = 0.5
+_COMPILES = TimeClass.COMPILE.label
+"""As parts of the run have it."""
 
 
 def _source(question: Question) -> ProgramSource:
@@ -174,18 +178,30 @@ def predict_place(question: Question) -> str:
 
 def _compile_line(question: Question) -> tuple[str, int]:
     """(file, line) on which most of what the steps compile is compiled, by the trace,
-    as far as it has lines. Raises MetricAbsent.
+    as far as it has lines, else by samples of the run. Raises MetricAbsent.
     """
     time = added_up(
-        ((part.file, part.line), part.ps)
+        ((part.file, part.line), float(part.ps))
         for host in question.run.hosts
         for part in host.evidence.spent
         if part.kind is TimeClass.COMPILE and part.file
-    )
+    ) or added_up(_compiling_in_samples(question))
     most = max(time, key=time.__getitem__, default=None)
     if most is None or time[most] < _MOSTLY * sum(time.values()):
         raise MetricAbsent("no line compiles most of what the steps compile")
     return most
+
+
+def _compiling_in_samples(
+    question: Question,
+) -> Iterator[tuple[tuple[str, int], float]]:
+    """((file, line), share of the run) of what compiles more than once."""
+    account = question.settings.account
+    for part in () if account is None else account.parts:
+        for share in (part, *part.statements):
+            if share.kind == _COMPILES and share.places and share.turns != 1:
+                place = share.places[0]
+                yield (place.file, place.line), share.fraction
 
 
 @fact
@@ -204,8 +220,7 @@ def recompiled_anew(question: Question) -> str:
         return made.words
     if cause == "function":
         return f"{compiled_by(question)} is called in the steps"
-    name, (file, line, around) = recompiled_function(question), _compiling(question)
-    place = place_in_words(file, line, around.name)
+    name, place = recompiled_function(question), _compiling(question).words
     return f"{name} is none of this program's functions: what {place} calls compiles it"
 
 
@@ -217,9 +232,7 @@ def recompiled_anew_before(question: Question) -> str:
     made = _made_anew(question)
     if made is not None:
         return made.before
-    return (
-        f"{_head(question)}\n    ...                            # compiled in each call"
-    )
+    return _compiled_whole(question).before
 
 
 @fact
@@ -228,8 +241,9 @@ def recompiled_anew_once(question: Question) -> str:
     made = _made_anew(question)
     if made is not None:
         return made.once
-    by = compiled_by(question)
-    return f"# once, before the loop\n@{by}\n{_head(question)}\n    ..."
+    return f"# once, before the loop\n@{compiled_by(question)}\n" + (
+        _compiled_whole(question).once
+    )
 
 
 @fact
@@ -264,16 +278,31 @@ def _made_anew(question: Question) -> MadeAnew | None:
     return source.made_anew(file, line, name, is_step=is_step)
 
 
-def _head(question: Question) -> str:
+class _Compilable(NamedTuple):
+    """What can be compiled whole, in the program's own code."""
+
+    words: str
+    """Where: `sample (train.py:2)`."""
+    before: str
+    once: str
+    """Below its compiler's line."""
+
+
+def _compiled_whole(question: Question) -> _Compilable:
     if _cause(question) in ("cache", "function"):
-        return "def train_step(state, batch):"
-    return _compiling(question)[2].head
+        return _function("", "def train_step(state, batch):")
+    return _compiling(question)
 
 
-def _compiling(question: Question) -> tuple[str, int, Signature]:
-    """(file, line that compiles a library's function, the program's function around
-    it), if that can be compiled whole: it does nothing that a compiler would do once.
-    Raises MetricAbsent.
+def _function(words: str, head: str) -> _Compilable:
+    before = f"{head}\n    ...                            # compiled in each call"
+    return _Compilable(words, before, f"{head}\n    ...")
+
+
+def _compiling(question: Question) -> _Compilable:
+    """What calls a library that compiles: the program's function around its line, if
+    that does nothing that a compiler would do once, else the call alone. Raises
+    MetricAbsent.
     """
     name, source = recompiled_function(question), _source(question)
     is_own = name == _LAMBDA or source.defines(name)
@@ -281,9 +310,12 @@ def _compiling(question: Question) -> tuple[str, int, Signature]:
         raise MetricAbsent(f"no function that a loop calls makes {name} anew")
     file, line = _compile_line(question)
     found = source.function_at(file, line)
-    if found is None or found.decorators:
-        raise MetricAbsent("no plain function of the program's source calls it")
     work = source.host_work(file, line)
-    if work.what:
-        raise MetricAbsent(f"{found.name} works on the host: {work.what}")
-    return file, line, found
+    words = place_in_words(file, line, "" if found is None else found.name)
+    if found is not None and not found.decorators and not work.what:
+        return _function(words, found.head)
+    call = source.call_in_loop(file, line)
+    if call is None:
+        raise MetricAbsent(f"{words} works on the host: {work.what}")
+    before = f"{call.statement}  # compiled in each call"
+    return _Compilable(words, before, call.once)

@@ -269,6 +269,30 @@ def test_a_function_that_does_not_run_again_makes_it_once(
 
 
 @pytest.mark.parametrize(
+    "other_name",
+    [
+        "go = one_step",
+        "go = functools.partial(one_step, x=1)",
+        "trainer.go = one_step",
+    ],
+)
+def test_a_loop_may_call_it_by_another_name(tmp_path: Path, other_name: str) -> None:
+    calls = "trainer.go" if "." in other_name else "go"
+    program = PROGRAM.replace("params = one_step", f"params = {calls}")
+    assert made(tmp_path, LAMBDA, program=program) is None
+
+    program = program.replace("    for step", f"    {other_name}\n    for step")
+    assert made(tmp_path, LAMBDA, program=program) is not None
+
+
+def test_a_compiled_function_runs_what_it_is_made_of_once(tmp_path: Path) -> None:
+    program = PROGRAM.replace("params = one_step", "params = go").replace(
+        "    for step", "    go = jax.jit(one_step)\n    for step"
+    )
+    assert made(tmp_path, LAMBDA, program=program) is None
+
+
+@pytest.mark.parametrize(
     ("body", "once"),
     [
         (

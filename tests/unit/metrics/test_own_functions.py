@@ -142,14 +142,14 @@ for epoch in range(9):
 """
 
 
-def compiled_again(function: str) -> TraceBuilder:
+def compiled_again(function: str, frame: str = "$train.py:2 called") -> TraceBuilder:
     """Four steps of 1,000 µs, in each of which a function is compiled for 400 µs on
     line 2 of train.py.
     """
     builder = trace()
     for index in range(4):
         at = index * 1000
-        builder.step(at, at + 1000).call("$train.py:2 called", at + 1, at + 999)
+        builder.step(at, at + 1000).call(frame, at + 1, at + 999)
         builder.call(f"PjitFunction({function})", at + 2, at + 900)
         builder.call("backend_compile", at + 100, at + 500)
         builder.thread("tf_XLATfrtCpuClient/1")
@@ -192,6 +192,53 @@ def test_a_librarys_function_is_compiled_by_what_calls_it(tmp_path: Path) -> Non
     assert metrics.fact("recompiled_anew_once") == (
         "# once, before the loop\n@jax.jit\ndef sample(key, state):\n    ..."
     )
+
+
+SEARCHES = """\
+import optax
+def main():
+    search = optax.scale_by_zoom_linesearch(15)
+    for step in range(9):
+        x = numpy.asarray(x)
+        x, state = search.update(x, state, value_fn=loss)
+        print(step)
+
+
+main()
+"""
+
+
+@pytest.mark.parametrize(("compiling", "is_known"), [(1.0, True), (0.0, False)])
+def test_a_call_that_samples_see_compile_is_compiled_alone(
+    tmp_path: Path, compiling: float, is_known: bool
+) -> None:
+    """The trace holds no frames, and its function prints. Where no recorded step
+    compiles, what samples see compile came once.
+    """
+    compiler = "/venv/lib/python3.11/site-packages/jax/_src/compiler.py"
+    (tmp_path / "train.py").write_text(SEARCHES)
+    turn = (f"train.py:<module>:10 train.py:main:5 {JAX}", 3)
+    compiles = f"train.py:<module>:10 train.py:main:6 {compiler}:backend_compile:9"
+    account = account_of(
+        sampled(40 * [turn, (compiles, 30)]), 10.0, compiling=compiling
+    )
+    settings = Settings(source=ProgramSource(tmp_path), account=account)
+    metrics = compiled_again("while", "not a frame").measure(settings)
+
+    assert (metrics.fact("recompiled_anew") is not None) == is_known
+    if is_known:
+        assert metrics.fact("recompiled_anew") == (
+            "while is none of this program's functions: what main (train.py:6) calls "
+            "compiles it"
+        )
+        assert metrics.fact("recompiled_anew_before") == (
+            "x, state = search.update(x, state, value_fn=loss)  # compiled in each call"
+        )
+        assert metrics.fact("recompiled_anew_once") == (
+            "# once, before the loop\n@jax.jit\ndef compiled_update(x, state):\n"
+            "    return search.update(x, state, value_fn=loss)\n# in the loop\n"
+            "x, state = compiled_update(x, state)"
+        )
 
 
 def test_a_lambda_that_is_compiled_in_each_call_of_a_function_is_made_anew(
