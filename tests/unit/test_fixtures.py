@@ -277,3 +277,17 @@ def test_lines_of_tensorflows_ops_come_from_the_note_beside_the_trace() -> None:
     compute = next(one for one in report.attribution if one.kind == "compute")
     lines = {part.activity: part.places[0].line for part in compute.parts[:2]}
     assert lines == {"SelectV2": 18, "Sum": 19}
+
+
+def test_what_a_graph_makes_of_no_argument_takes_what_making_it_once_saves() -> None:
+    """By the program's own clock, of queries with embeddings made anew and once."""
+    folder = FIXTURES / "watched" / "tf-candidates"
+    clock = json.loads((folder / "clock.json").read_text())
+
+    (first, *_) = report_of(folder).findings
+
+    assert first.rule_id == truth_of(folder)["first_finding"]
+    saved = 1 - clock["embedded once"] / clock["query"]
+    assert first.takes == pytest.approx(saved, abs=0.05)
+    assert (first.locations[0].file, first.locations[0].line) == ("program.py", 28)
+    assert "of no argument" in first.summary

@@ -57,21 +57,29 @@ def call_in_loop(parsed: ParsedFile, line: int) -> CallInLoop | None:
     call what a compiler can trace; None for any other one.
     """
     function = [parsed.tree, *functions_around(parsed.tree, line)][-1]
-    stated = (node for node in own_nodes(function) if isinstance(node, ast.stmt))
-    around = [node for node in stated if covers(node, line)]
-    loops = [node for node in around if isinstance(node, Loop)]
-    statements = [node for node in around if isinstance(node, _OUTERMOST)]
-    if not loops or not statements:
+    around = [
+        node
+        for node in own_nodes(function)
+        if isinstance(node, ast.stmt) and covers(node, line)
+    ]
+    loop = next((node for node in around if isinstance(node, Loop)), None)
+    stated = next((node for node in around if isinstance(node, _OUTERMOST)), None)
+    if loop is None or stated is None:
         return None
-    call = statements[-1].value
+    call = stated.value
     if not isinstance(call, ast.Call) or not _can_be_traced(parsed, call):
         return None
-    written = stored_in(loops[0])
+    return _call_in(loop, stated, call)
+
+
+def _call_in(loop: Loop, stated: ast.stmt, call: ast.Call) -> CallInLoop:
+    written = stored_in(loop)
+    changing = [name for name in _read(call) if name in written]
     return CallInLoop(
-        statement=ast.unparse(statements[-1]),
+        statement=ast.unparse(stated),
         call=ast.unparse(call),
         name=dotted(call.func)[-1],
-        changing=tuple(dict.fromkeys(name for name in _read(call) if name in written)),
+        changing=tuple(dict.fromkeys(changing)),
     )
 
 

@@ -1,5 +1,5 @@
 """`HOST.ops.json` beside `HOST.xplane.pb`: which lines of the program made the ops of
-TensorFlow's functions. A trace names these ops and no line.
+TensorFlow's functions, and of what they are made. A trace names these ops alone.
 
 `tfadvisor run` writes it. It may come from anywhere: it names places, and nothing of it
 is read from a disk.
@@ -8,6 +8,7 @@ is read from a disk.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from enum import IntEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -16,11 +17,12 @@ import msgspec
 from msgspec import Meta
 
 from tfadvisor.files import read_small_text
+from tfadvisor.tallies import listed
 from tfadvisor.trace.remote_path import RemotePath
 from tfadvisor.trace.runs import host_of
 
 OPS_ENDING = ".ops.json"
-_VERSION = 1
+_VERSIONS = (1, 2)
 _LARGEST = 16 << 20
 _MOST = 20_000
 _Name = Annotated[str, Meta(max_length=4000)]
@@ -37,12 +39,33 @@ class OpLine(NamedTuple):
     function: str
 
 
+class MadeOf(IntEnum):
+    """What an op is made of, with all ops before it in its function."""
+
+    ARGUMENTS = 0
+    """Or a random number, or anything else that may change from call to call."""
+    VARIABLES = 1
+    """And constants, nothing else."""
+    CONSTANTS = 2
+
+
+class NotedOp(NamedTuple):
+    """An op of a function of TensorFlow."""
+
+    name: str
+    """Within its function."""
+    type: str
+    at: OpLine
+    made_of: MadeOf = MadeOf.ARGUMENTS
+
+
 class _Op(msgspec.Struct, frozen=True, array_like=True):
     name: _Name
     type: _Name
     file: _Number
     line: _Number
     function: _Number
+    made_of: MadeOf = MadeOf.ARGUMENTS
 
 
 class _Note(msgspec.Struct, frozen=True):
@@ -55,26 +78,31 @@ class _Note(msgspec.Struct, frozen=True):
 class NotedOps(msgspec.Struct, frozen=True, dict=True):
     """Of the hosts of a run."""
 
-    ops: tuple[tuple[str, str, OpLine], ...] = ()
-    """(name within its function, type, line)."""
+    ops: tuple[NotedOp, ...] = ()
 
     @cached_property
-    def _by_name(self) -> Mapping[tuple[str, str], set[OpLine]]:
-        found: dict[tuple[str, str], set[OpLine]] = {}
-        for name, op_type, line in self.ops:
-            found.setdefault((name, op_type), set()).add(line)
-        return found
+    def _by_name(self) -> Mapping[tuple[str, str], list[NotedOp]]:
+        return listed(((op.name, op.type), op) for op in self.ops)
 
     def line_of(self, path: str, op_type: str) -> OpLine | None:
         """Of an op by its path in a trace, which begins with the calls of functions:
         `StatefulPartitionedCall/while/body/_1/einsum/Einsum`. None for one that no line
         made, or several lines made by one name.
         """
+        lines = {op.at for op in self._called(path, op_type)}
+        return lines.pop() if len(lines) == 1 else None
+
+    def made_of(self, path: str, op_type: str) -> MadeOf:
+        """What an op by its path is made of: as far as all of that name say so."""
+        called = (op.made_of for op in self._called(path, op_type))
+        return min(called, default=MadeOf.ARGUMENTS)
+
+    def _called(self, path: str, op_type: str) -> list[NotedOp]:
         for name in _endings(path):
-            lines = self._by_name.get((name, op_type))
-            if lines:
-                return next(iter(lines)) if len(lines) == 1 else None
-        return None
+            found = self._by_name.get((name, op_type))
+            if found:
+                return found
+        return []
 
 
 def _endings(path: str) -> Iterator[str]:
@@ -87,7 +115,7 @@ def _endings(path: str) -> Iterator[str]:
 
 def noted_ops(traces: Iterable[Path]) -> NotedOps:
     """What lies beside these; a note that is not there or cannot be used has none."""
-    found: dict[tuple[str, str, OpLine], None] = {}
+    found: dict[NotedOp, None] = {}
     for trace in traces:
         if not isinstance(trace, RemotePath):
             file = trace.with_name(f"{host_of(trace)}{OPS_ENDING}")
@@ -95,15 +123,16 @@ def noted_ops(traces: Iterable[Path]) -> NotedOps:
     return NotedOps(tuple(found))
 
 
-def _read(file: Path) -> Iterator[tuple[str, str, OpLine]]:
+def _read(file: Path) -> Iterator[NotedOp]:
     try:
         note = msgspec.json.decode(read_small_text(file, _LARGEST), type=_Note)
     except (OSError, UnicodeDecodeError, msgspec.DecodeError, RecursionError):
         return
-    if note.version != _VERSION:
+    if note.version not in _VERSIONS:
         return
     files = [name.replace("\\", "/").rpartition("/")[2] for name in note.files]
     for op in note.ops:
         if op.file < len(files) and op.function < len(note.functions):
             function = note.functions[op.function]
-            yield op.name, op.type, OpLine(files[op.file], op.line, function)
+            at = OpLine(files[op.file], op.line, function)
+            yield NotedOp(op.name, op.type, at, op.made_of)

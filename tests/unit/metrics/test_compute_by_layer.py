@@ -17,7 +17,7 @@ from tfadvisor.analysis import Options, conclude
 from tfadvisor.metrics.layers import ComputedOps, compute_parts
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.trace import messages
-from tfadvisor.trace.noted_ops import NotedOps, OpLine
+from tfadvisor.trace.noted_ops import NotedOp, NotedOps, OpLine
 from tfadvisor.trace.runs import choose_run
 
 approx = pytest.approx
@@ -299,7 +299,9 @@ def test_lines_that_were_noted_beside_a_trace_are_those_of_its_ops() -> None:
         ("bias", 20, "model/BiasAdd:BiasAdd"),
         stat="tf_op",
     )
-    noted = NotedOps((("model/MatMul", "MatMul", OpLine("train.py", 5, "step")),))
+    noted = NotedOps(
+        (NotedOp("model/MatMul", "MatMul", OpLine("train.py", 5, "step")),)
+    )
     found = compute_parts(replace(built.build(), op_lines=noted))
 
     assert shares(found, "line") == {"train.py:5": 0.75}

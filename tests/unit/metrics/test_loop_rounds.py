@@ -10,7 +10,7 @@ from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.causes import ProgramSource
 from tfadvisor.metrics import Settings, measure
-from tfadvisor.trace.noted_ops import NotedOps, OpLine
+from tfadvisor.trace.noted_ops import NotedOp, NotedOps, OpLine
 
 OUTER = "while/body/_1/while/"
 INNER = f"{OUTER}while_1/body/_9/while/while_1/"
@@ -71,7 +71,7 @@ def test_ops_beside_loops_have_no_rounds() -> None:
 def test_the_line_that_makes_the_loop_is_noted_beside_the_trace(kind: str) -> None:
     line = OpLine("train.py", 41, "update_state")
     run = steps((f"{OUTER}mul:Mul", 4)).build()
-    noted = replace(run, op_lines=NotedOps((("while", kind, line),)))
+    noted = replace(run, op_lines=NotedOps((NotedOp("while", kind, line),)))
 
     assert measure(noted).fact("loop_place") == "update_state (train.py:41)"
     assert measure(run).fact("loop_place") is None
@@ -123,6 +123,6 @@ def test_ops_of_loops_count_where_a_loop_runs_a_model_on_all_for_one(
     assert metrics.value("whole_for_one_fraction") == pytest.approx(0.6 * compute)
     assert metrics.fact("whole_for_one_call") == "self(tokens)[:, i]"
     assert metrics.fact("whole_for_one_place") == "self (train.py:5)"
-    elsewhere = NotedOps((("while", "While", OpLine("train.py", 41, "other")),))
+    elsewhere = NotedOps((NotedOp("while", "While", OpLine("train.py", 41, "other")),))
     other = measure(replace(run, op_lines=elsewhere), source)
     assert other.value("whole_for_one_fraction") == 0

@@ -11,7 +11,7 @@ from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.metrics import measure
 from tfadvisor.metrics.collective_kinds import _until_small
-from tfadvisor.trace.noted_ops import NotedOps, OpLine
+from tfadvisor.trace.noted_ops import NotedOp, NotedOps, OpLine
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_the_place_of_the_most_frequent_tiny_op() -> None:
 def test_the_place_of_a_tiny_op_of_tensorflow_is_noted_beside_the_trace() -> None:
     """Pad runs twice a step for 2 µs."""
     run = cpu_steps(("map/while/Pad:Pad", 2), ("map/while/Pad:Pad", 2)).build()
-    noted = NotedOps((("while/Pad", "Pad", OpLine("train.py", 5, "crop")),))
+    noted = NotedOps((NotedOp("while/Pad", "Pad", OpLine("train.py", 5, "crop")),))
 
     metrics = measure(replace(run, op_lines=noted))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tfadvisor.trace.noted_ops import NotedOps, OpLine, noted_ops
+from tfadvisor.trace.noted_ops import MadeOf, NotedOps, OpLine, noted_ops
 
 NOTE = (
     '{"version": 1, "files": ["/home/me/train.py"], "functions": ["step", "body"],'
@@ -52,7 +52,8 @@ def test_what_several_lines_made_by_one_name_is_of_none(tmp_path: Path) -> None:
     [
         "",
         "[]",
-        NOTE.replace('"version": 1', '"version": 2'),
+        NOTE.replace('"version": 1', '"version": 3'),
+        NOTE.replace("0, 3, 0]", "0, 3, 0, 3]").replace("0, 5, 1]", "0, 5, 1, -1]"),
         NOTE.replace("0, 3, 0", "0, -3, 0"),
         NOTE.replace("0, 3, 0", "7, 3, 0").replace("0, 5, 1", "0, 5, 9"),
         NOTE.replace("0, 3, 0", "0, 3").replace("0, 5, 1", "0"),
@@ -65,3 +66,17 @@ def test_a_note_that_cannot_be_used_has_no_line(tmp_path: Path, content: str) ->
 
 def test_a_trace_without_a_note_has_no_line(tmp_path: Path) -> None:
     assert noted_ops([tmp_path / "host.xplane.pb"]) == NotedOps()
+
+
+def test_what_ops_of_one_name_are_made_of_all_of_them_must_say(tmp_path: Path) -> None:
+    """A note of version 1 does not say it."""
+    note = NOTE.replace("0, 3, 0]", "0, 3, 0, 2]").replace("0, 5, 1]", "0, 5, 1, 1]")
+    note = note.replace('"version": 1', '"version": 2')
+    other = note.replace("0, 3, 0, 2]", "0, 9, 0, 1]")
+    alone, both = noted(tmp_path, note), noted(tmp_path, note, other)
+
+    assert alone.made_of("call/while", "While") is MadeOf.CONSTANTS
+    assert alone.made_of("while/Tile", "Tile") is MadeOf.VARIABLES
+    assert alone.made_of("while/Tile", "Pad") is MadeOf.ARGUMENTS
+    assert both.made_of("while", "While") is MadeOf.VARIABLES
+    assert noted(tmp_path, NOTE).made_of("while", "While") is MadeOf.ARGUMENTS

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
 from types import ModuleType
 from typing import NamedTuple
 
@@ -23,19 +25,44 @@ class Frame(NamedTuple):
     name: str
 
 
-class Op(NamedTuple):
+class Dtype(NamedTuple):
+    """Of a tensor."""
+
+    name: str
+
+
+FLOAT, RESOURCE, VARIANT = Dtype("float32"), Dtype("resource"), Dtype("variant")
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A result of an op, or what a graph has of another one."""
+
+    op: Op | None = None
+    dtype: Dtype = FLOAT
+
+
+class EagerTensor(Tensor):
+    """A value, or the handle of a variable."""
+
+
+@dataclass(frozen=True)
+class Op:
     """Of a graph; the outermost frame comes first."""
 
     name: str
     type: str
     traceback: tuple[Frame, ...]
+    inputs: tuple[Tensor, ...] = ()
+    _is_stateful: bool = False
 
 
 class FuncGraph:
-    """As TensorFlow's."""
+    """As TensorFlow's. captures: (outside, inside)."""
 
-    def __init__(self, *ops: Op) -> None:
+    def __init__(self, *ops: Op, captures: Iterable[tuple[Tensor, Op]] = ()) -> None:
         self.ops = ops
+        self.captures = [(outer, Tensor(inner)) for outer, inner in captures]
 
     def get_operations(self) -> tuple[Op, ...]:
         return self.ops
@@ -70,7 +97,10 @@ def test_the_innermost_line_of_the_program_made_an_op() -> None:
     assert len(graphs) == 2
     assert found["files"] == [PROGRAM]
     assert found["functions"] == ["step", "main"]
-    assert found["ops"] == [("Sum", "Sum", 0, 3, 0), ("while/Tile", "Tile", 0, 9, 1)]
+    assert found["ops"] == [
+        ("Sum", "Sum", 0, 3, 0, 2),
+        ("while/Tile", "Tile", 0, 9, 1, 2),
+    ]
 
 
 def test_a_line_that_calls_fit_made_none() -> None:
@@ -82,7 +112,7 @@ def test_a_line_that_calls_fit_made_none() -> None:
         op("mine/MatMul", "MatMul", *fit, *layer, (OPS, 3, "matmul")),
     )
 
-    assert own_ops()["ops"] == [("mine/MatMul", "MatMul", 0, 4, 0)]
+    assert own_ops()["ops"] == [("mine/MatMul", "MatMul", 0, 4, 0, 2)]
     assert graph.ops
 
 
@@ -95,10 +125,55 @@ def test_constants_and_what_libraries_make_are_left_out() -> None:
     assert graph.ops
 
 
+STEP = Frame(PROGRAM, 3, "step")
+
+
+def made(name: str, *inputs: Op, kind: str = "MatMul", stateful: bool = False) -> Op:
+    return Op(name, kind, (STEP,), tuple(map(Tensor, inputs)), stateful)
+
+
+def test_what_an_op_is_made_of_is_the_least_constant_of_its_inputs() -> None:
+    """x is an argument, w a variable, c a value from outside, b one of another graph, i
+    an iterator.
+    """
+    x, w, c, b, i = (made(name, kind="Placeholder") for name in "xwcbi")
+    read = made("read", w, kind="ReadVariableOp", stateful=True)
+    k = made("k", kind="Const")
+    of_constants, of_variables = made("ck", c, k), made("cw", c, read)
+    rest = [
+        made("rows", w, x, kind="ResourceGather", stateful=True),
+        made("random", k, kind="RandomUniform", stateful=True),
+        made("cwx", of_variables, x),
+        made("both", of_constants, of_variables),
+        made("outer", b, c),
+        made("next", i),
+    ]
+    outside = [
+        (EagerTensor(dtype=RESOURCE), w),
+        (EagerTensor(), c),
+        (Tensor(), b),
+        (EagerTensor(dtype=VARIANT), i),
+    ]
+    ops = (x, w, c, b, i, k, read, of_constants, of_variables, *rest)
+    graph = FuncGraph(*ops, captures=outside)
+
+    assert {name: of for name, *_, of in own_ops()["ops"]} == {
+        "ck": 2,
+        "cw": 1,
+        "rows": 0,
+        "random": 0,
+        "cwx": 0,
+        "both": 1,
+        "outer": 0,
+        "next": 0,
+    }
+    assert graph.ops
+
+
 def test_without_tensorflow_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "tensorflow.python.framework.func_graph")
 
-    assert own_ops() == {"version": 1, "files": [], "functions": [], "ops": []}
+    assert own_ops() == {"version": 2, "files": [], "functions": [], "ops": []}
 
 
 def test_stacks_of_another_form_lose_no_recording() -> None:

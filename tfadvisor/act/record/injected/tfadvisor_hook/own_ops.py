@@ -1,5 +1,6 @@
-"""Which lines of the program made the ops of TensorFlow's functions. A trace names ops
-and no line; TensorFlow keeps with each op the stack that made it.
+"""Which lines of the program made the ops of TensorFlow's functions, and of what these
+are made. A trace names ops and no line; TensorFlow keeps with each op the stack that
+made it, and its inputs.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 from .own_sources import is_own
 
-VERSION = 1
+VERSION = 2
 _MOST_OPS = 20_000
 _MOST_SECONDS = 1.0
 _LONGEST = 300
@@ -20,14 +21,20 @@ _GRAPHS = "tensorflow.python.framework.func_graph"
 _COMPUTE_NOTHING = frozenset(
     "Const Placeholder Identity IdentityN NoOp ReadVariableOp StopGradient".split()
 )
+OF_ARGUMENTS, OF_VARIABLES, OF_CONSTANTS = 0, 1, 2
+"""What an op is made of, with all before it: an argument, a random number or anything
+else that may change; of variables and constants alone; of constants.
+"""
+_READ_VARIABLES = frozenset("ReadVariableOp ResourceGather ResourceGatherNd".split())
 _TRAINERS = ("trainer.py", "training.py", "training_v1.py")
 """Files of Keras whose callers make no op: they call fit."""
 
 
 def own_ops() -> dict[str, Any]:
-    """Of each op that a line of the program made: its name, its type, and that line as
-    numbers of a file and a function. Nothing is held longer than it is looked at. Empty
-    where a version of TensorFlow keeps stacks in another way.
+    """Of each op that a line of the program made: its name, its type, that line as
+    numbers of a file and a function, and what it is made of. Nothing is held longer
+    than it is looked at. Empty where a version of TensorFlow keeps stacks in another
+    way.
     """
     try:
         return _noted()
@@ -39,8 +46,8 @@ def _noted() -> dict[str, Any]:
     until = None
     files: dict[str, int] = {}
     functions: dict[str, int] = {}
-    ops: list[tuple[str, str, int, int, int]] = []
-    for op in _ops():
+    ops: list[tuple[str, str, int, int, int, int]] = []
+    for op, made_of in _ops():
         until = until or time.monotonic() + _MOST_SECONDS  # from the first one on
         if len(ops) >= _MOST_OPS or time.monotonic() > until:
             break
@@ -51,7 +58,7 @@ def _noted() -> dict[str, Any]:
             continue
         file = files.setdefault(frame.filename, len(files))
         function = functions.setdefault(frame.name, len(functions))
-        ops.append((op.name, op.type, file, frame.lineno, function))
+        ops.append((op.name, op.type, file, frame.lineno, function, made_of))
     return {
         "version": VERSION,
         "files": list(files),
@@ -61,8 +68,8 @@ def _noted() -> dict[str, Any]:
 
 
 def _ops() -> Any:
-    """Of all functions that TensorFlow has traced and the program still holds, with
-    those of their loops and branches.
+    """(op, what it is made of) of all functions that TensorFlow has traced and the
+    program still holds, with those of their loops and branches.
     """
     module = sys.modules.get(_GRAPHS)
     kinds = [kind for kind in [getattr(module, "FuncGraph", None)] if kind]
@@ -71,7 +78,33 @@ def _ops() -> Any:
     # Instances refer to their type; a list of all objects would keep them alive.
     for graph in gc.get_referrers(*kinds) if kinds else ():
         if type(graph) in kinds:
-            yield from graph.get_operations()
+            made_of = _captured(graph)
+            for op in graph.get_operations():  # inputs come before what they make
+                made_of[op.name] = _made_of(op, made_of)
+                yield op, made_of[op.name]
+
+
+def _captured(graph: Any) -> dict[str, int]:
+    """By the name of each placeholder that stands for what a function takes from around
+    it, and not as an argument. What it takes from another graph may change.
+    """
+    return {
+        inner.op.name: _OF_CAPTURES.get(outer.dtype.name, OF_CONSTANTS)
+        for outer, inner in getattr(graph, "captures", ())
+        if type(outer).__name__ == "EagerTensor"
+    }
+
+
+_OF_CAPTURES = {"resource": OF_VARIABLES, "variant": OF_ARGUMENTS}
+
+
+def _made_of(op: Any, known: dict[str, int]) -> int:
+    if op.type == "Placeholder":
+        return known.get(op.name, OF_ARGUMENTS)
+    if op._is_stateful and op.type not in _READ_VARIABLES:
+        return OF_ARGUMENTS
+    inputs = (known.get(given.op.name, OF_ARGUMENTS) for given in op.inputs)
+    return min(inputs, default=OF_CONSTANTS)
 
 
 def _own_frame(stack: Any) -> Any:
