@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -28,26 +29,33 @@ from tfadvisor.version import VERSION
 pytestmark = pytest.mark.slow
 
 
+NOT_BUILT_OF = shutil.ignore_patterns(
+    ".*", "build", "*.so", "*.egg-info", "node_modules"
+)
+
+
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> list[str]:
-    target = tmp_path_factory.mktemp("wheel")
-    build = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--wheel-dir",
-        target,
-        ROOT,
-    ]
-    with (tmp_path_factory.getbasetemp().parent / "wheel.lock").open("w") as lock:
-        fcntl.flock(
-            lock, fcntl.LOCK_EX
-        )  # each worker of pytest-xdist builds in the one folder `build/`
-        subprocess.run(build, check=True, capture_output=True)
-    (path,) = target.glob("*.whl")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Its names. One build for all workers of pytest-xdist, of a copy of the tree and
+    not optimised: nothing of it is run.
+    """
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    shared = tmp_path_factory.getbasetemp().parent / f"wheel-{run}"
+    shared.mkdir(exist_ok=True)
+    with (shared / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (shared / "built").exists():
+            shutil.copytree(ROOT, shared / "tree", ignore=NOT_BUILT_OF)
+            built = ["--quiet", "--no-deps", "--wheel-dir", shared / "built"]
+            if find_spec("Cython"):  # as in CI: nothing to download then
+                built.append("--no-build-isolation")
+            subprocess.run(
+                [sys.executable, "-m", "pip", "wheel", *built, shared / "tree"],
+                check=True,
+                capture_output=True,
+                env={**os.environ, "CFLAGS": "-O0"},
+            )
+    (path,) = (shared / "built").glob("*.whl")
     with zipfile.ZipFile(path) as archive:
         return archive.namelist()
 
