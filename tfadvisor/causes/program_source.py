@@ -314,6 +314,16 @@ class ProgramSource:
         first = self.files.first(_MOST_SEARCHED)
         return any(defines(parsed.tree, name) for parsed in first)
 
+    def calls_method(self, name: str) -> bool:
+        """Whether one of the first files calls a method or a module's function of this
+        name.
+        """
+        return any(
+            isinstance(call.func, ast.Attribute) and call.func.attr == name
+            for parsed in self.files.first(_MOST_SEARCHED)
+            for call in calls_in(parsed.tree)
+        )
+
     def function_at(
         self,
         file: str,

@@ -265,6 +265,17 @@ def _feeds_a_batch(pipeline: InputPipeline, stage: InputStage) -> bool:
 
 
 @fact
+def input_map_in_source(question: Question) -> str:
+    """Whether the program's files call `map` on anything: yes or no. Without such a
+    call a pipeline's map is a library's, as that in which Keras' predict picks rows.
+    """
+    source = question.settings.source
+    if source is None:
+        raise MetricAbsent("the program's source is not given: --source DIR")
+    return "yes" if source.calls_method("map") else "no"
+
+
+@fact
 def input_root(question: Question) -> str:
     """The stage at the root of the tf.data pipeline: prefetch, injected-prefetch (put
     there by tf.data), background (a parallel map, which buffers too) or none.

@@ -432,3 +432,19 @@ def test_what_a_loop_asks_of_its_steps(
     (tmp_path / "solve.py").write_text(program, encoding="utf-8")
 
     assert ProgramSource(tmp_path).asked_of("turn")[0] == asked
+
+
+@pytest.mark.parametrize(
+    ("line", "calls"),
+    [
+        ("ds = ds.batch(8).map(parse)", True),
+        ("losses = [*map(loss, batches)]", False),
+        ("ds.map", False),
+    ],
+)
+def test_whether_the_program_calls_a_method(
+    tmp_path: Path, line: str, calls: bool
+) -> None:
+    (tmp_path / "train.py").write_text(line)
+
+    assert ProgramSource(tmp_path).calls_method("map") is calls

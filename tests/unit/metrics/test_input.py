@@ -4,8 +4,13 @@ on paper.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from support.trace_builder import TraceBuilder, trace
+
+from tfadvisor.causes import ProgramSource
+from tfadvisor.metrics import Settings
 
 ROOT = "Iterator::Root::Prefetch"
 approx = pytest.approx
@@ -295,3 +300,19 @@ def test_waiting_in_milliseconds() -> None:
     assert waiting_steps(wait=250).measure().value("input_wait_ms_per_step") == approx(
         0.25
     )
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [("ds = ds.map(parse)", "yes"), ("model.predict(rows)", "no")],
+)
+def test_whether_the_programs_own_files_call_map(
+    tmp_path: Path, program: str, said: str
+) -> None:
+    (tmp_path / "train.py").write_text(program)
+    built = trace().step(0, 100)
+
+    found = built.measure(Settings(source=ProgramSource(tmp_path)))
+
+    assert found.fact("input_map_in_source") == said
+    assert built.measure().fact("input_map_in_source") is None
