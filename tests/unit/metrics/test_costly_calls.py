@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.stacks import sampled
+from support.trace_builder import trace
 from support.watched_steps import ARRAY, watched_steps
 
-from tfadvisor.metrics import Metrics
+from tfadvisor.causes import ProgramSource, account_of
+from tfadvisor.metrics import Metrics, Settings
 
 PROGRAM = """\
 import jax
@@ -66,3 +69,31 @@ def test_below_a_tenth_nothing_is_said(tmp_path: Path) -> None:
     found = measured(tmp_path, 9_200, 5)
 
     assert found.value("costly_call_fraction") is None
+
+
+def test_a_line_of_a_pipelines_own_threads_is_no_python_of_the_loop(
+    tmp_path: Path,
+) -> None:
+    """Four steps of 1,000 µs wait 400 for input; 3 of 4 samples of the pipeline's
+    Python are on that line: 30% of the step, none of it on the thread that dispatches.
+    """
+    script = "tensorflow/ops/script_ops.py:__call__:269"
+    beside = [
+        (f"{script} train.py:rows_of:5", 60),
+        (f"{script} train.py:rows_of:6", 20),
+    ]
+    turn = [(f"{MAIN}:10", 3), (f"{MAIN}:11", 2)]
+    (tmp_path / "train.py").write_text(PROGRAM)
+    source = ProgramSource(tmp_path)
+    account = account_of(sampled(40 * turn, beside=beside), 50.0)
+    builder = trace()
+    for at in range(0, 4000, 1000):
+        builder.step(at, at + 1000).call("IteratorGetNext", at, at + 400)
+        builder.busy("GPU:0", (at + 400, at + 1000))
+    found = builder.measure(Settings(source=source, account=account))
+
+    assert found.value("costly_call_fraction") == pytest.approx(0.75 * 0.4)
+    assert found.fact("costly_call_line") == "rows_of (train.py:5)"
+    assert found.value("costly_python_share") is None
+    reason = found["costly_python_share"].reason
+    assert reason == "train.py:5 is no Python of the loop"
