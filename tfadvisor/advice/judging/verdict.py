@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import filterfalse
 
 import msgspec
+from msgspec.structs import replace
 
 from tfadvisor.advice.findings import Finding, Verdict
 from tfadvisor.advice.judging.cause import (
@@ -64,8 +65,25 @@ def verdict_of(
     """findings: those that a verdict may rest on, as they are reported."""
     measured = list(filter(is_measured_part, findings))
     by_trace = list(filterfalse(is_measured_part, findings))
+    cause = _or_needless_computing(cause, breakdown, by_trace)
     traced = _by_trace(cause, breakdown, metrics, by_trace, seen)
     return _by_experiment(traced, measured)
+
+
+def _or_needless_computing(
+    cause: Cause, breakdown: Mapping[str, float], findings: Sequence[Finding]
+) -> Cause:
+    """Computing, where the first finding shows more of it to be needless than what the
+    largest loss takes: else the verdict would send to the smaller of both.
+    """
+    first = findings[0] if findings else None
+    if cause.kind is not Kind.LOSS or first is None or first.category != "compute":
+        return cause
+    is_larger = (first.takes or 0.0) > cause.fraction
+    if not is_larger or first.severity.rank < Severity.MEDIUM.rank:
+        return cause
+    share = breakdown["compute"]
+    return replace(cause, kind=Kind.COMPUTE, bottleneck="compute", fraction=share)
 
 
 def _by_trace(
@@ -296,15 +314,20 @@ def _beside(cause: Cause, metrics: Metrics, findings: Sequence[Finding]) -> str:
     if large:
         worst = max(large, key=losses.__getitem__)
         return f"{percent(losses[worst])} is {VERDICTS[worst].lost}"
+    return _beside_unclaimed(cause, metrics)
+
+
+def _beside_unclaimed(cause: Cause, metrics: Metrics) -> str:
+    """As _beside, of what no finding is about."""
     top = cause.largest_loss
+    lost = f"{percent(cause.losses[top])} of {VERDICTS[top].lost}"
     if cause.losses[top] >= WORTH_NAMING and is_few(metrics):
-        return (
-            f"so few steps cannot show whether the {percent(cause.losses[top])} of "
-            f"{VERDICTS[top].lost} recurs"
-        )
+        return f"so few steps cannot show whether the {lost} recurs"
     share, seldom = _seldom(metrics)
     if cause.idle >= max(WORTH_NAMING, share):
         return f"they are idle for {percent(cause.idle)}{_counted_as_host(cause)}"
+    if cause.losses[top] >= max(WORTH_NAMING, share):
+        return f"{percent(cause.losses[top])} is {VERDICTS[top].lost}"
     return seldom or "no other cost is large"
 
 

@@ -264,6 +264,29 @@ def test_the_largest_finding_says_what_one_change_could_save() -> None:
     assert "One change could save up to 30%" in found.summary
 
 
+@pytest.mark.parametrize(
+    ("category", "share", "bottleneck"),
+    [
+        ("compute", 0.21, "compute"),
+        ("compute", 0.19, "launch"),
+        ("kernel", 0.5, "launch"),
+        ("input", 0.5, "launch"),
+    ],
+)
+def test_needless_computing_that_is_more_than_the_largest_loss_is_the_limit(
+    category: str, share: float, bottleneck: str
+) -> None:
+    """20% launching, 70% computing. Slow kernels are no needless ones."""
+    first = replace(finding(share), category=category, takes=share)
+
+    found = verdict({"compute": 0.7, "launch": 0.2, "idle": 0.1}, (first,))
+
+    assert found.bottleneck == bottleneck
+    if bottleneck == "compute":
+        assert found.fraction == 0.7
+        assert "20% is dispatching ops and kernels" in found.summary
+
+
 def test_where_no_range_is_borne_out_for_the_largest_finding_nothing_is_said_of_one_change() -> (
     None
 ):
