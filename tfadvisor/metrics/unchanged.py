@@ -1,5 +1,5 @@
 """What a program of the step computes anew in each step, though it is made only of
-arguments that the loop gives it unchanged.
+constants and of arguments that the loop gives it unchanged.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Again(msgspec.Struct, frozen=True):
     ops: tuple[HotOp, ...]
     """The largest first."""
     made_of: tuple[str, ...]
-    """The arguments that they are made of, by name."""
+    """The arguments that they are made of, by name; empty for constants alone."""
     loop: str
-    """That gives it these: `train.py:42`."""
+    """That gives it these: `train.py:42`; "" for constants alone."""
 
     @property
     def ps(self) -> int:
@@ -41,39 +41,58 @@ def _again(question: Question) -> Again:
     """The program in which it takes most. Raises MetricAbsent."""
     programs: dict[str, list[HotOp]] = {}
     for op in known_ops(question).ops:
-        if _made_of(op) and op.count > 1:
+        if op.count > 1:
             programs.setdefault(op.module, []).append(op)
     found = [_of_program(question, name, ops) for name, ops in programs.items()]
     known = [again for again in found if again is not None]
     if not known:
         raise MetricAbsent(
-            "no loop of the program's files is known to give a program of the step "
-            "arguments that it does not change"
+            "no op of the step is known to be made of constants alone, or of arguments "
+            "that a loop of the program's files gives it unchanged"
         )
     return max(known, key=lambda again: again.ps)
 
 
 def _of_program(question: Question, module: str, ops: Sequence[HotOp]) -> Again | None:
-    source, function = question.settings.source, function_of_module(module)
-    if source is None or not function:
+    function = function_of_module(module) or ""
+    unchanged, loop = _given_unchanged(question, function, ops)
+    same = [op for op in ops if _is_made_of(op, unchanged) and _computes(op)]
+    if not same or not function:
         return None
-    names = frozenset[str]().union(*map(_made_of, ops))
+    order = [name for op in same for name in sorted(_made_of(op) or ())]
+    made_of = tuple(dict.fromkeys(order))
+    return Again(function, tuple(same), made_of, loop if made_of else "")
+
+
+def _given_unchanged(
+    question: Question, function: str, ops: Sequence[HotOp]
+) -> tuple[frozenset[str], str]:
+    """(arguments of a program, the loop that gives it these unchanged); none for
+    unknown, and where all are, to measure a call.
+    """
+    source = question.settings.source
+    names = frozenset[str]().union(*(_made_of(op) or () for op in ops))
+    if source is None or not function or not names:
+        return frozenset(), ""
     unchanged = source.unchanged_arguments(function, names)
-    if unchanged is None or unchanged.names == names:  # to measure a call
-        return None
-    same = [op for op in ops if _made_of(op) <= unchanged.names and _computes(op)]
-    order = [name for op in same for name in sorted(_made_of(op))]
-    loop = f"{unchanged.file}:{unchanged.line}"
-    return Again(function, tuple(same), tuple(dict.fromkeys(order)), loop)
+    if unchanged is None or unchanged.names == names:
+        return frozenset(), ""
+    return unchanged.names, f"{unchanged.file}:{unchanged.line}"
+
+
+def _is_made_of(op: HotOp, names: frozenset[str]) -> bool:
+    """Whether it is made of nothing but these and constants."""
+    made_of = _made_of(op)
+    return made_of is not None and made_of <= names
 
 
 def _computes(op: HotOp) -> bool:
     return op.known is not None and op.known.effect not in _PASSES
 
 
-def _made_of(op: HotOp) -> frozenset[str]:
-    """Nothing for unknown, and for tables that the compiler makes of no argument."""
-    return (op.known.made_of if op.known is not None else None) or frozenset()
+def _made_of(op: HotOp) -> frozenset[str] | None:
+    """None for unknown."""
+    return op.known.made_of if op.known is not None else None
 
 
 def same_results(question: Question) -> list[HotOp]:
@@ -84,8 +103,9 @@ def same_results(question: Question) -> list[HotOp]:
 @metric(unit=Unit.FRACTION)
 def same_result_fraction(question: Question) -> float:
     """Share of step time in ops of a JAX program whose result is the same in each
-    round: by the program's HLO they are made of nothing but arguments that the loop
-    gives it unchanged, by the program's files. Of the program in which they take most.
+    round: by the program's HLO they are made of nothing but constants, and arguments
+    that the loop gives it unchanged, by the program's files. Of the program in which
+    they take most.
     """
     return of_step_time(question, same_results(question), known_ops(question))
 
@@ -98,24 +118,25 @@ def same_result_function(question: Question) -> str:
 
 @fact
 def same_result_arguments(question: Question) -> str:
-    """The arguments that they are made of: `train_x and train_y`."""
-    found = _again(question)
-    if not found.ops:
-        raise MetricAbsent("no op is made of these alone")
-    *others, last = found.made_of
+    """The arguments that they are made of: `train_x and train_y`, else `constants`."""
+    made_of = _again(question).made_of
+    if not made_of:
+        return "constants"
+    *others, last = made_of
     return " and ".join(filter(None, (", ".join(others), last)))
 
 
 @fact
 def same_result_line(question: Question) -> str:
     """That takes most of it, with its op: `cholesky.0 (train.py:18)`."""
-    found = same_results(question)
-    if not found:
-        raise MetricAbsent("no op is made of these alone")
-    return found[0].place() or found[0].name()
+    first = same_results(question)[0]
+    return first.place() or first.name()
 
 
 @fact
-def same_result_loop(question: Question) -> str:
-    """The loop that gives the function these: `train.py:42`."""
-    return _again(question).loop
+def same_result_why(question: Question) -> str:
+    """Why they stay the same, as a sentence."""
+    loop = _again(question).loop
+    if loop:
+        return f"The loop at {loop} gives it the same in each round."
+    return "By the HLO of the program nothing of that is an argument."

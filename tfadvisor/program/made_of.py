@@ -26,13 +26,16 @@ _OPAQUE = frozenset(
 def made_of(module: Module) -> Mapping[str, Made]:
     """By an instruction's name, among those that are events of their own. What a loop,
     a branch or a call holds is made of all that this is given. Those that are made of
-    an argument without a name, or of what is no argument, are left out.
+    an argument without a name, or of what is no argument, are left out, and all of a
+    program without arguments: each call of it is the same.
 
     Raises TraceError for damaged bytes.
     """
     given: dict[int, Made | None] = {}
     roots = _roots(module)
     found: dict[str, Made | None] = {}
+    if not arguments(module):
+        return {}
     for computation in callers_first(module):
         made: dict[int, Made | None] = {}
         whole = given.get(computation.id)

@@ -52,12 +52,9 @@ OPS = (
     op(30, "batch", "points"),
     op(15, "points", "labels"),
     op(4, "points", effect="copy"),
-    op(3),
     op(2, "labels", count=1),
 )
-"""In µs. A table that is made of no argument is the compiler's, a copy computes
-nothing, and what came once is not made again.
-"""
+"""In µs. A copy computes nothing, and what came once is not made again."""
 
 
 def test_ops_made_of_what_the_loop_does_not_change(
@@ -73,7 +70,9 @@ def test_ops_made_of_what_the_loop_does_not_change(
     assert module.same_result_function(question) == "predict"
     assert module.same_result_arguments(question) == "points and labels"
     assert module.same_result_line(question) == "dot_points"
-    assert module.same_result_loop(question) == "train.py:5"
+    assert module.same_result_why(question) == (
+        "The loop at train.py:5 gives it the same in each round."
+    )
 
 
 def test_without_the_programs_files_nothing_is_known(
@@ -96,7 +95,36 @@ def test_of_what_the_loop_changes_nothing_stays_the_same(
     (tmp_path / "train.py").write_text(changing)
     question = asked(monkeypatch, ProgramSource(tmp_path), *OPS)
 
-    assert module.same_results(question) == []
-    for fact in (module.same_result_arguments, module.same_result_line):
+    for fact in (module.same_results, module.same_result_line):
         with pytest.raises(MetricAbsent):
             fact(question)
+
+
+def test_constants_need_no_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as what a function takes from around it, and tables."""
+    constant = op(3), op(2, effect="copy"), op(1, effect="select")
+    question = asked(monkeypatch, None, *OPS, *constant)
+
+    assert [ran.total_ps for ran in module.same_results(question)] == [
+        3 * 10**6,
+        1 * 10**6,
+    ]
+    assert module.same_result_function(question) == "predict"
+    assert module.same_result_arguments(question) == "constants"
+    assert module.same_result_why(question) == (
+        "By the HLO of the program nothing of that is an argument."
+    )
+
+
+def test_constants_count_with_the_arguments_that_stay_the_same(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text(PROGRAM)
+    question = asked(monkeypatch, ProgramSource(tmp_path), *OPS, op(3))
+
+    assert [ran.total_ps // 10**6 for ran in module.same_results(question)] == [
+        50,
+        15,
+        3,
+    ]
+    assert module.same_result_arguments(question) == "points and labels"

@@ -97,3 +97,10 @@ def test_of_what_it_may_write_into_nothing_is_known() -> None:
 
     assert "of_table" not in found
     assert found["of_batch"] == {"batch"}
+
+
+def test_each_call_of_a_program_without_arguments_is_the_same() -> None:
+    """Nothing is said of one."""
+    body = hlo.computation(1, hlo.op(1, "iota", "f32[8]", name="positions"))
+
+    assert names(Module(hlo.module(body))) == {}
