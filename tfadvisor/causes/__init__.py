@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tfadvisor.causes.of_samples import NoAccount, account_of
     from tfadvisor.causes.program_source import ProgramSource
     from tfadvisor.causes.rounds import Rounds
+    from tfadvisor.causes.same_again import SameAgain
     from tfadvisor.causes.whole_for_one import WholeForOne
     from tfadvisor.causes.witness import Signature
 else:
@@ -55,6 +56,7 @@ else:
             "RunPart": "account",
             "RunPlace": "account",
             "RunShare": "account",
+            "SameAgain": "same_again",
             "WholeForOne": "whole_for_one",
             "Signature": "witness",
             "Where": "costly_calls",
@@ -97,6 +99,7 @@ __all__ = [
     "RunPart",
     "RunPlace",
     "RunShare",
+    "SameAgain",
     "Signature",
     "Where",
     "WholeForOne",

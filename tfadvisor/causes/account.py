@@ -122,6 +122,11 @@ class PipelinePython(msgspec.Struct, frozen=True):
     """
     adapter: str
     """The file and function of Keras that asks a PyDataset; "" for none."""
+    calls: tuple[RunShare, ...] = ()
+    """The program's functions that come in it again and again, with all that they call,
+    most time first; their fractions are of these seconds. The places of each are its
+    line that takes most, and the line of the program that calls it.
+    """
 
 
 class RunDone(msgspec.Struct, frozen=True):
@@ -173,6 +178,10 @@ class RunAccount(msgspec.Struct, frozen=True):
     python_at: tuple[RunShare, ...] = ()
     """Where in the steps Python of the program, NumPy and the like run, and nothing
     that may use a device or wait: the program's innermost lines, most time first; their
+    fractions are of the steps.
+    """
+    calls: tuple[RunShare, ...] = ()
+    """The program's functions in which that Python is, as of an input pipeline; their
     fractions are of the steps.
     """
     done: tuple[RunDone, ...] = ()

@@ -42,6 +42,7 @@ from tfadvisor.causes.loop_levels import (
     with_each_round,
     within_lines,
 )
+from tfadvisor.causes.own_calls import own_calls
 from tfadvisor.causes.own_lines import (
     brings_on,
     done_in_steps,
@@ -188,6 +189,7 @@ def account_of(
         ops_in=own_function(stacks, ops, level.depth),
         pipeline=pipeline_python(stacks, samples, first_us),
         python_at=own_lines(stacks, python, int(steps.us.sum())),
+        calls=own_calls(stacks, python, steps, level.depth),
         done=done_in_steps(stacks, steps),
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from tfadvisor.arrays import BoolArray, Int64Array, distinct, falses
 from tfadvisor.causes.account import PipelinePython
+from tfadvisor.causes.own_calls import own_calls
 from tfadvisor.causes.own_lines import innermost_own, own_lines
 from tfadvisor.causes.sampled_stacks import NOBODY, Frame, Sampled, Stacks
 from tfadvisor.trace.samples import Samples
@@ -58,6 +59,7 @@ def pipeline_python(
         around=float(mine.us[is_around].sum() / total),
         library=_library(mine.us[is_own], lines[is_own], package[is_own]),
         adapter=_adapter(stacks, mine),
+        calls=own_calls(stacks, mine, mine),
     )
 
 

@@ -34,6 +34,7 @@ from tfadvisor.causes.loop_data import (
 )
 from tfadvisor.causes.made_anew import MadeAnew, called_again, made_anew
 from tfadvisor.causes.rounds import Rounds, rounds_of
+from tfadvisor.causes.same_again import SameAgain, same_again
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
 from tfadvisor.causes.unchanged import Unchanged, unchanged_arguments
 from tfadvisor.causes.whole_for_one import WholeForOne, whole_for_one
@@ -433,6 +434,12 @@ class ProgramSource:
     ) -> Unchanged | None:
         """As of the first files."""
         return unchanged_arguments(self.files.first(_MOST_SEARCHED), function, names)
+
+    def same_again(
+        self, function: tuple[str, int, str], caller: tuple[str, int]
+    ) -> SameAgain | None:
+        """As of the first files."""
+        return same_again(self.files.first(_MOST_SEARCHED), function, caller)
 
     @cached_property
     def whole_for_one(self) -> WholeForOne | None:

@@ -42,7 +42,7 @@ class Unchanged(msgspec.Struct, frozen=True):
     line: int
 
 
-class _Site(msgspec.Struct, frozen=True):
+class Site(msgspec.Struct, frozen=True):
     """Where a function is called."""
 
     parsed: ParsedFile
@@ -63,13 +63,13 @@ def unchanged_arguments(
     do not show its calls, or no loop comes to them.
     """
     try:
-        return _unchanged(_Program(files), function, names)
+        return _unchanged(Program(files), function, names)
     except RecursionError:  # of an expression that no person writes
         return None
 
 
 def _unchanged(
-    program: _Program, function: str, names: frozenset[str]
+    program: Program, function: str, names: frozenset[str]
 ) -> Unchanged | None:
     defined = program.definition(function)
     if defined is None:
@@ -88,41 +88,42 @@ def _unchanged(
     return Unchanged(same, parsed.file, loop.lineno)
 
 
-class _Program:
+class Program:
     """The files, with where their functions are called."""
 
     def __init__(self, files: Sequence[ParsedFile]) -> None:
-        self._files = files
-        self._sites: dict[str, list[_Site]] = {}
+        """files: of the program."""
+        self.files = files
+        self._sites: dict[str, list[Site]] = {}
 
     def definition(self, name: str) -> _Function | None:
         """None where none of the files, or several, define it."""
         found = [
             function
-            for parsed in self._files
+            for parsed in self.files
             for function in functions_in(parsed.tree)
             if function.name == name
         ]
         return found[0] if len(found) == 1 else None
 
-    def sites(self, name: str) -> list[_Site]:
+    def sites(self, name: str) -> list[Site]:
         """Its calls, by this name or one that is given to what is made of it; nothing
         where that gives some of its arguments itself.
         """
         if name not in self._sites:
-            trees = [parsed.tree for parsed in self._files]
+            trees = [parsed.tree for parsed in self.files]
             calls = [
                 (parsed, call)
-                for parsed in self._files
+                for parsed in self.files
                 for call in _calls(parsed.tree, name)
             ]
             is_seen = not any(_is_bound(tree, name) for tree in trees)
             if len(calls) > _MOST_SITES or not is_seen:
                 calls = []
-            self._sites[name] = [_site(parsed, call) for parsed, call in calls]
+            self._sites[name] = [site_of(parsed, call) for parsed, call in calls]
         return self._sites[name]
 
-    def loop_of(self, site: _Site, depth: int = 0) -> tuple[ParsedFile, Loop] | None:
+    def loop_of(self, site: Site, depth: int = 0) -> tuple[ParsedFile, Loop] | None:
         """The loop whose rounds come to a call: around it, else around the only calls
         of the function that it is in.
         """
@@ -135,17 +136,17 @@ class _Program:
         return None if not loops or None in loops else loops[0]
 
     def gets_same(
-        self, site: _Site, function: _Function, name: str, depth: int = 0
+        self, site: Site, function: _Function, name: str, depth: int = 0
     ) -> bool:
         """Whether a call gives a function the same in each round for an argument."""
         called = site.parsed.names.called(site.call)
         is_own = called.names[0] in ("self", "cls") or _is_method(function)
         if called.is_method and not is_own:  # of another object, by the same name
             return False
-        value = _given(site.call, function, name)
+        value = given_for(site.call, function, name)
         return value is not None and self._is_same(value, site, depth)
 
-    def _is_same(self, value: ast.expr, site: _Site, depth: int) -> bool:
+    def _is_same(self, value: ast.expr, site: Site, depth: int) -> bool:
         if isinstance(value, ast.Constant):
             return True
         if isinstance(value, ast.Tuple | ast.List):
@@ -153,22 +154,22 @@ class _Program:
         if isinstance(value, ast.Name):
             return self._is_same_name(value.id, site, depth)
         if isinstance(value, ast.Attribute):
-            is_kept = not {value.attr, ""} & self._written
+            is_kept = not {value.attr, ""} & self.written
             return is_kept and self._is_same(value.value, site, depth)
         if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Constant):
             return self._is_same(value.value, site, depth)
         return False
 
-    def _is_same_name(self, name: str, site: _Site, depth: int) -> bool:
-        if name in site.bound or name in self._set_by_functions:
+    def _is_same_name(self, name: str, site: Site, depth: int) -> bool:
+        if name in site.bound or self.is_set_by_functions(name):
             return False
         if site.loop is not None:
-            return not self._may_change(name, site.loop, site.parsed)
+            return not self.may_change(name, site.loop, site.parsed)
         if site.function is None or depth == _DEEPEST:
             return False
-        if name not in _parameters(site.function):
-            return self._is_global(name, site)
-        if self._may_change(name, site.function, site.parsed):
+        if name not in parameters(site.function):
+            return self.is_global(name, site.parsed)
+        if self.may_change(name, site.function, site.parsed):
             return False
         callers = self.sites(site.function.name)
         is_only = self.definition(site.function.name) is site.function
@@ -181,18 +182,45 @@ class _Program:
             )
         )
 
-    def _is_global(self, name: str, site: _Site) -> bool:
+    def is_global(self, name: str, parsed: ParsedFile) -> bool:
         """Whether a name of the module is written once, outside of all loops and
         functions.
         """
-        nodes = list(own_nodes(site.parsed.tree))
+        loops = [
+            node
+            for node in own_nodes(parsed.tree)
+            if isinstance(node, ast.For | ast.While)
+        ]
+        in_loops = any(self.may_change(name, loop, parsed) for loop in loops)
+        return self.is_bound_once(name, parsed) and not in_loops
+
+    def is_bound_once(self, name: str, parsed: ParsedFile) -> bool:
+        """Whether the file gives a name a value once, in its module and no loop."""
+        nodes = list(own_nodes(parsed.tree))
         writing = [node for node in nodes if _writes(name, node)]
-        others = [node for node in ast.walk(site.parsed.tree) if _writes(name, node)]
-        loops = [node for node in nodes if isinstance(node, ast.For | ast.While)]
-        in_loops = any(self._may_change(name, loop, site.parsed) for loop in loops)
+        others = [node for node in ast.walk(parsed.tree) if _writes(name, node)]
+        in_loops = any(
+            _writes(name, node)
+            for loop in nodes
+            if isinstance(loop, ast.For | ast.While)
+            for node in ast.walk(loop)
+        )
         return len(writing) == len(others) == 1 and not in_loops
 
-    def _may_change(self, name: str, inside: ast.AST, parsed: ParsedFile) -> bool:
+    def is_set_by_functions(self, name: str) -> bool:
+        """Whether a function declares to set a name, or may change in place what it
+        stands for outside.
+        """
+        return name in self._set_by_functions
+
+    def home(self, function: _Function) -> ParsedFile | None:
+        """The file that defines it."""
+        for parsed in self.files:
+            if any(function is found for found in functions_in(parsed.tree)):
+                return parsed
+        return None
+
+    def may_change(self, name: str, inside: ast.AST, parsed: ParsedFile) -> bool:
         """Whether anything there, in functions that it defines too, may give a name
         another value, or change what it stands for in place. parsed: the file.
         """
@@ -212,7 +240,7 @@ class _Program:
     @cached_property
     def _functions(self) -> list[_Function]:
         return [
-            function for parsed in self._files for function in functions_in(parsed.tree)
+            function for parsed in self.files for function in functions_in(parsed.tree)
         ]
 
     @cached_property
@@ -246,12 +274,12 @@ class _Program:
         return frozenset(found)
 
     @cached_property
-    def _written(self) -> frozenset[str]:
+    def written(self) -> frozenset[str]:
         """Attributes that are set, or what they stand for changed, elsewhere than where
         their object is made, and those that functions compute. "" for any.
         """
         found = {function.name for function in self._functions}
-        for parsed in self._files:
+        for parsed in self.files:
             held = _held_attributes(parsed.tree)
             making = set[int]()
             for function in functions_in(parsed.tree):
@@ -285,7 +313,8 @@ def _calls(tree: ast.Module, name: str) -> Iterator[ast.Call]:
             yield node
 
 
-def _site(parsed: ParsedFile, call: ast.Call) -> _Site:
+def site_of(parsed: ParsedFile, call: ast.expr) -> Site:
+    """Where a call is, or another expression that stands for one."""
     around = functions_around(parsed.tree, call.lineno)
     function = around[-1] if around else None
     nodes = list(own_nodes(function or parsed.tree))
@@ -298,7 +327,8 @@ def _site(parsed: ParsedFile, call: ast.Call) -> _Site:
     inner = [node for node in binding if _holds(node, call)]
     bound = frozenset[str]().union(*map(_bound_by, inner))
     innermost = max(loops, key=lambda loop: loop.lineno, default=None)
-    return _Site(parsed, call, function, innermost, bound)
+    asked = call if isinstance(call, ast.Call) else ast.Call(call, [], [])
+    return Site(parsed, asked, function, innermost, bound)
 
 
 def _bound_by(node: ast.AST) -> set[str]:
@@ -310,7 +340,7 @@ def _bound_by(node: ast.AST) -> set[str]:
     return set()
 
 
-def _is_in_body(loop: Loop, call: ast.Call) -> bool:
+def _is_in_body(loop: Loop, call: ast.expr) -> bool:
     """Whether each round comes to it; what a `for` goes over is made once."""
     repeated = loop.body if isinstance(loop, ast.For) else [loop.test, *loop.body]
     return any(_holds(node, call) for node in repeated)
@@ -320,13 +350,14 @@ def _holds(outer: ast.AST, inner: ast.AST) -> bool:
     return any(node is inner for node in ast.walk(outer))
 
 
-def _parameters(function: _Function) -> list[str]:
+def parameters(function: _Function) -> list[str]:
+    """Names of its arguments, `self` included."""
     arguments = function.args
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     return [argument.arg for argument in every]
 
 
-def _given(call: ast.Call, function: _Function, name: str) -> ast.expr | None:
+def given_for(call: ast.Call, function: _Function, name: str) -> ast.expr | None:
     """What a call gives for an argument, its default included; None where that cannot
     be seen.
     """
@@ -346,7 +377,7 @@ def _given(call: ast.Call, function: _Function, name: str) -> ast.expr | None:
 
 
 def _is_method(function: _Function) -> bool:
-    return _parameters(function)[:1] in (["self"], ["cls"])
+    return parameters(function)[:1] in (["self"], ["cls"])
 
 
 def _stars(given: Sequence[ast.expr]) -> bool:

@@ -36,6 +36,7 @@ from tfadvisor.metrics import (
     programs,  # noqa: F401
     repeated,  # noqa: F401
     same_in_graph,  # noqa: F401
+    same_python,  # noqa: F401
     signals,  # noqa: F401
     step_arguments,  # noqa: F401
     step_time,  # noqa: F401

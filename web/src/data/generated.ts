@@ -370,6 +370,7 @@ export interface PipelinePython {
   around: number;
   library: string;
   adapter: string;
+  calls: RunShare[];
 }
 
 /** What libraries do in the steps for the arguments and results of calls. */
@@ -397,6 +398,7 @@ export interface RunAccount {
   ops_in: RunPlace | null;
   pipeline: PipelinePython | null;
   python_at: RunShare[];
+  calls: RunShare[];
   done: RunDone[];
 }
 
