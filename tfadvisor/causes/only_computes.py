@@ -254,17 +254,25 @@ class OnlyComputes:
         home = self._program.home(defined) if defined is not None else None
         if defined is None or home is None:
             return False
-        is_here = home is parsed and len(called.names) == 1 and not called.path
         is_own = called.names[0] == "self" and len(called.names) == 2
-        module = called.path.rpartition(".")[0].rpartition(".")[2]
-        is_there = bool(called.path) and f"{module}.py" == home.file
-        is_plain_one = not defined.decorator_list or (
-            is_own
-            and {*map(ast.unparse, defined.decorator_list)}
-            <= {"property", "staticmethod"}
-        )
-        found = is_here or is_own or is_there
-        return found and is_plain_one and self.does(home, defined, depth + 1)
+        if not is_own and not _is_named_by(called, parsed, home):
+            return False
+        decorators = {*map(ast.unparse, defined.decorator_list)}
+        if decorators - (_OF_METHODS if is_own else frozenset()):
+            return False
+        return self.does(home, defined, depth + 1)
+
+
+_OF_METHODS = frozenset({"property", "staticmethod"})
+"""Decorators that change nothing of what a method computes."""
+
+
+def _is_named_by(called: Called, parsed: ParsedFile, home: ParsedFile) -> bool:
+    """Whether a name in a file stands for what another file, or itself, defines."""
+    if not called.path:
+        return home is parsed and len(called.names) == 1
+    module = called.path.rpartition(".")[0].rpartition(".")[2]
+    return f"{module}.py" == home.file
 
 
 def _is_self(node: ast.AST) -> bool:
@@ -302,6 +310,14 @@ def _is_immutable(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant)
 
 
+def _stored(nodes: list[ast.AST]) -> list[ast.Name]:
+    return [
+        node
+        for node in nodes
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+
+
 class _Reader:
     """One function."""
 
@@ -329,33 +345,32 @@ class _Reader:
 
     def _made_here(self, names: set[str]) -> set[str]:
         """Names among these that stand for nothing but what the function makes."""
+        bound = self._bindings(names)
+        fresh = set(names)
+        for _ in range(len(names) + 1):
+            fresh = {
+                name
+                for name in fresh
+                if all(value and self._is_fresh(value, fresh) for value in bound[name])
+            }
+        return fresh
+
+    def _bindings(self, names: set[str]) -> dict[str, list[ast.expr | None]]:
+        """What gives each name its value; None for what is no plain assignment."""
         bound: dict[str, list[ast.expr | None]] = {name: [] for name in names}
         plain = set[int]()
         for node in self._nodes:
+            if isinstance(node, ast.AugAssign):
+                plain.add(id(node.target))
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     if isinstance(target, ast.Name) and target.id in names:
                         bound[target.id].append(node.value)
                         plain.add(id(target))
-            elif isinstance(node, ast.AugAssign):
-                plain.add(id(node.target))
-        for node in self._nodes:
-            if not isinstance(node, ast.Name) or id(node) in plain:
-                continue
-            if isinstance(node.ctx, ast.Store) and node.id in names:
+        for node in _stored(self._nodes):
+            if id(node) not in plain and node.id in names:
                 bound[node.id].append(None)
-        fresh = set(names)
-        for _ in range(len(names) + 1):
-            lost = {
-                name
-                for name in fresh
-                if not all(
-                    value is not None and self._is_fresh(value, fresh)
-                    for value in bound[name]
-                )
-            }
-            fresh -= lost
-        return fresh
+        return bound
 
     def _is_fresh(self, value: ast.expr, fresh: set[str]) -> bool:
         if isinstance(value, ast.Name | ast.Attribute | ast.Subscript | ast.Starred):
@@ -365,17 +380,18 @@ class _Reader:
         if isinstance(value, ast.Dict):
             return all(self._is_fresh(part, fresh) for part in value.values)
         if isinstance(value, ast.Call):
-            called = self._parsed.names.called(value)
-            if not called.path:
-                is_copy = called.names[-1] in ("copy", "astype", "tolist")
-                is_builtin = called.words in _BUILTINS - {"max", "min"}
-                owned = called.is_method and called.names[0] in fresh
-                return is_copy or is_builtin or owned
-            return called.names[-1] not in _VIEWS or all(
-                self._is_fresh(given, fresh) for given in value.args
-            )
+            return self._is_call_fresh(value, fresh)
         makes = ast.Constant | ast.BinOp | ast.UnaryOp | ast.Compare | ast.JoinedStr
         return isinstance(value, makes | COMPREHENSIONS)
+
+    def _is_call_fresh(self, call: ast.Call, fresh: set[str]) -> bool:
+        called = self._parsed.names.called(call)
+        if called.path:
+            given = (self._is_fresh(value, fresh) for value in call.args)
+            return called.names[-1] not in _VIEWS or all(given)
+        is_copy = called.names[-1] in ("copy", "astype", "tolist")
+        is_builtin = called.words in _BUILTINS - {"max", "min"}
+        return is_copy or is_builtin or (called.is_method and called.names[0] in fresh)
 
     def only_computes(self) -> bool:
         """As of OnlyComputes."""
@@ -464,16 +480,15 @@ class _Reader:
         out = [each.value for each in call.keywords if each.arg == "out"]
         if not all(map(self._is_made, out)):
             return False
-        root = called.names[0]
-        if called.path and called.path.startswith(_PACKAGES):
+        if called.path.startswith(_PACKAGES):
             return self._is_library_allowed(call, called)
+        root = called.names[0]
         if called.is_method and root != "self":
             return self._is_method_allowed(called, root)
         if root in self._functions or (root in _BUILTINS and not called.path):
             return len(called.names) == 1
-        if root in self._local and root != "self":
-            return False
-        return self._whole.of_call(self._parsed, called, self._depth)
+        is_given = root in self._local and root != "self"
+        return not is_given and self._whole.of_call(self._parsed, called, self._depth)
 
     def _is_library_allowed(self, call: ast.Call, called: Called) -> bool:
         if called.names[-1] in _IN_PLACE:

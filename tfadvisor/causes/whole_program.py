@@ -68,13 +68,18 @@ class WholeProgram(Program):
         bases = {ast.unparse(base) for node in self._classes for base in node.bases}
         if len(names) != 1 or names[0] in bases or self._reads(names[0]) != 1:
             return False
-        for parsed in self.files:
-            for node in ast.walk(parsed.tree):
-                if isinstance(node, ast.Call) and last_name(node) == names[0]:
-                    site = site_of(parsed, node)
-                    is_plain = site.loop is None and not site.bound
-                    return is_plain and self.runs_once(site.function)
-        return False
+        made = next(iter(self._calls_of(names[0])), None)
+        if made is None or made.loop is not None or made.bound:
+            return False
+        return self.runs_once(made.function)
+
+    def _calls_of(self, name: str) -> list[Site]:
+        return [
+            site_of(parsed, node)
+            for parsed in self.files
+            for node in ast.walk(parsed.tree)
+            if isinstance(node, ast.Call) and last_name(node) == name
+        ]
 
     def class_of(self, method: Function) -> list[ast.AST]:
         """All that the class which defines it holds; nothing of a function."""
