@@ -54,6 +54,7 @@ from tfadvisor.timeline.names.program_calls import puts_on_device
 from tfadvisor.timeline.names.tf_data import builds_pipeline
 from tfadvisor.timeline.timeline_parts import Device, HostActivity, Steps
 from tfadvisor.timeline.windows import in_counted_steps, step_of
+from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import TimeClass
 
 _OPS = (HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP)
@@ -65,6 +66,10 @@ did; from the driver it took 2.3 ms.
 """
 _EAGER_OPS = 8
 """A step that dispatches fewer ops by themselves is not run op by op."""
+_PYTHON_BETWEEN_PS = 5 * PS_PER_MS
+"""Python of the host that takes so long between two ops builds no pipeline: tf.data's
+own takes a millisecond there, and what it traces is an event.
+"""
 
 
 _MOST_NAMES = 200
@@ -272,6 +277,17 @@ def building_time(threads: Threads, steps: Steps) -> Intervals:
     return union(threads.start[ops[first]], done)
 
 
+def _without_long(building: Intervals, python: Intervals) -> Intervals:
+    """What remains of the time of building without long stretches of Python of the
+    host: tf.data runs an op every few milliseconds, and the program's own Python may
+    lie between two pipelines.
+    """
+    between = intersection(building, python)
+    is_long = between.ends - between.starts >= _PYTHON_BETWEEN_PS
+    starts, ends = between.starts[is_long], between.ends[is_long]
+    return difference(building, union(starts, ends)) if len(starts) else building
+
+
 def counted_iterations(
     steps: Steps,
     start: Int64Array,
@@ -399,7 +415,7 @@ def host_costs(
     pipeline: for every host event, whether it is work of the input pipeline.
     alone_calls: of calls_of_one_op.
     """
-    building = building_time(threads, steps)
+    building = _without_long(building_time(threads, steps), classes[TimeClass.HOST])
     calls = _memory_calls(threads)
     eager = union_of(activity.eager, one_by_one(threads, steps, alone_calls))
 
