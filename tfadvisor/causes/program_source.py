@@ -32,6 +32,11 @@ from tfadvisor.causes.loop_data import (
     runs_alone,
     tie_in,
 )
+from tfadvisor.causes.loops_of_numbers import (
+    calling_loop,
+    is_of_numbers,
+    loop_of_numbers,
+)
 from tfadvisor.causes.made_anew import MadeAnew, called_again, made_anew
 from tfadvisor.causes.rounds import Rounds, rounds_of
 from tfadvisor.causes.same_again import SameAgain, same_again
@@ -402,6 +407,20 @@ class ProgramSource:
         if any(host.is_on_devices(call) for call in calls_in(loop)):
             return ""
         return head_of(loop)
+
+    def loop_of_numbers(self, file: str, line: int) -> str:
+        """As of the file; "" where that is not there."""
+        parsed = self.files.read(file)
+        return "" if parsed is None else loop_of_numbers(parsed, line)
+
+    def calling_loop(self, file: str, line: int, function: str) -> str:
+        """The head of the loop around a line of the same file that calls a function of
+        single numbers; "" for none, and where the function may be of arrays.
+        """
+        parsed = self.files.read(file)
+        if parsed is None or not is_of_numbers(parsed, function):
+            return ""
+        return calling_loop(parsed, line)
 
     def costly_call(
         self,

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.stacks import sampled
+from support.trace_builder import trace
 from support.watched_steps import ARRAY, watched_steps
 
-from tfadvisor.causes import ProgramSource
-from tfadvisor.metrics import Metrics
+from tfadvisor.causes import ProgramSource, account_of
+from tfadvisor.metrics import Metrics, Settings
 
 PROGRAM = """\
 import jax
@@ -98,3 +100,131 @@ def test_a_loop_may_call_functions_that_stay_on_the_host(tmp_path: Path) -> None
     found = ProgramSource(tmp_path).element_loop("train.py", 6)
 
     assert found == "for place in places"
+
+
+SCALARS = PROGRAM.replace(
+    "found.append(np.linalg.norm(place))", "found.append(far(place, 0))"
+).replace(
+    "def main",
+    "def far(a, b):\n    return max(a, b) - min(a, b)\ndef main",
+)
+
+
+def of_function(folder: Path, program: str) -> Metrics:
+    """In 4 of 10 samples the thread is in a function that line 7 of pairs calls."""
+    main = "train.py:<module>:16 train.py:main"
+    turn = [
+        (f"{main}:13 train.py:pairs:7 train.py:far:10", 3),
+        (f"{main}:14", 1),
+        (f"{main}:15 {ARRAY}:_value:637", 6),
+    ]
+    return watched_steps(folder, program, turn, 4_000)
+
+
+def test_a_function_of_numbers_that_a_loop_calls(tmp_path: Path) -> None:
+    """117 of 396 samples, as of a line in the loop."""
+    found = of_function(tmp_path, SCALARS)
+
+    assert found.value("element_loop_fraction") == pytest.approx(117 / 396)
+    assert found.fact("element_loop") == "for place in places"
+    assert found.fact("element_loop_line") == "far (train.py:10)"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return np.maximum(a, b) - max(a, b)",
+        "return (a - b)[1:] + max(a, b)",
+        "return a - b",
+    ],
+)
+def test_a_function_that_may_be_of_arrays_is_none(body: str, tmp_path: Path) -> None:
+    found = of_function(tmp_path, SCALARS.replace("return max(a, b) - min(a, b)", body))
+
+    assert found.value("element_loop_fraction") is None
+
+
+SCRIPT = "tensorflow/ops/script_ops.py:__call__:269"
+ASKS = "tensorflow/data/ops/iterator_ops.py:__next__:826"
+OVERLAP = """\
+import math
+import numpy as np
+def overlap(a, b):
+    out = np.zeros((len(a), len(b)))
+    for k in range(len(b)):
+        for n in range(len(a)):
+            BODY
+    return out
+"""
+
+
+def of_pipeline(folder: Path, body: str, line: int = 7) -> Metrics:
+    """Of 100 samples of a pipeline's threads 80 are on a line, 20 elsewhere."""
+    (folder / "data.py").write_text(OVERLAP.replace("BODY", body))
+    source = ProgramSource(folder)
+    beside = [
+        (f"{SCRIPT} data.py:load:25 data.py:overlap:{line}", 80),
+        (f"{SCRIPT} data.py:load:26", 20),
+    ]
+    main = "train.py:<module>:90 train.py:main"
+    turn = [(f"{main}:42", 3), (f"{main}:41 {ASKS}", 2)]
+    account = account_of(sampled(40 * turn, beside=beside), 50.0)
+    settings = Settings(source=source, account=account)
+    builder = trace().steps(4, period=10_000)
+    for at in range(0, 40_000, 10_000):
+        builder.call("EagerLocalExecute: IteratorGetNext", at, at + 5_000)
+        builder.call("EagerLocalExecute: __inference_step_9", at + 5_000, at + 5_100)
+        builder.busy("GPU:0", (at + 5_000, at + 10_000))
+    return builder.measure(settings)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "out[n, k] = min(a[n, 2], b[k, 2]) - max(a[n, 0], b[k, 0])",
+        "out[n][k] = a[n] - b[k]",
+        "out[n, k] = math.exp(a[n] - b[k])",
+        "total = total + a[n] if a[n] > 0 else total",
+        "total += int(a[n])",
+    ],
+)
+def test_a_pipelines_loop_over_single_numbers(body: str, tmp_path: Path) -> None:
+    """80 of 100 samples of its Python; the steps wait for half of their time."""
+    found = of_pipeline(tmp_path, body)
+
+    assert found.value("pipeline_loop_share") == pytest.approx(0.8)
+    assert found.value("element_loop_fraction") == pytest.approx(0.4, abs=0.01)
+    assert found.fact("element_loop") == "for n in range(len(a))"
+    assert found.fact("element_loop_line") == "overlap (data.py:7)"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "out[n, k] = np.dot(a[n], b[k])",
+        "out[n, k] = a[n] @ b[k]",
+        "a[n] = (a[n] - 1) / 2",
+        "a[n] = a[n, :32] if a[0, 0] > 1 else a[n]",
+        "out[n, k] = augment(a[n])",
+        "yield min(a[n], 3)",
+    ],
+)
+def test_a_pipelines_loop_that_may_be_over_arrays_is_none(
+    body: str, tmp_path: Path
+) -> None:
+    """Pictures of a batch, and batches that a generator gives."""
+    found = of_pipeline(tmp_path, body)
+
+    assert found.value("pipeline_loop_share") == 0
+    assert found.value("element_loop_fraction") is None
+
+
+def test_a_list_of_arrays_that_are_put_together_is_none(tmp_path: Path) -> None:
+    """The line's time may be that of the call around it."""
+    body = "out = np.stack([a[n][k] for n in rows for k in rows])"
+
+    assert of_pipeline(tmp_path, body).value("pipeline_loop_share") == 0
+
+
+def test_a_pipelines_line_in_no_loop(tmp_path: Path) -> None:
+    assert of_pipeline(tmp_path, "pass", line=4).value("pipeline_loop_share") == 0

@@ -1,0 +1,178 @@
+"""Loops and functions of the program that, by their source, work on single numbers in
+plain Python.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tfadvisor.causes.called import calls_in, functions_in
+from tfadvisor.causes.loop_data import names_in
+from tfadvisor.causes.witness import (
+    COMPREHENSIONS,
+    covers,
+    functions_around,
+    head_of,
+    own_nodes,
+)
+
+if TYPE_CHECKING:
+    from tfadvisor.causes.source_files import ParsedFile
+
+_OF_NUMBERS = frozenset("int float round divmod chr".split())
+"""Functions of Python that take no array of several elements."""
+_CHOOSE = frozenset({"min", "max"})
+"""They compare what they are given, which arrays of several elements refuse."""
+_PLAIN = _OF_NUMBERS | _CHOOSE
+_PLAIN |= frozenset(
+    "abs all any bool dict enumerate len list ord pow range reversed set str sum tuple"
+    " zip isinstance".split()
+)
+_METHODS = frozenset(
+    "add append count extend get index insert items keys pop setdefault update values"
+    " lower upper strip split startswith endswith".split()
+)
+"""Of Python's lists, dicts, sets and texts."""
+_ORDERS = ast.Lt | ast.LtE | ast.Gt | ast.GtE
+_Loop = ast.For | COMPREHENSIONS
+
+
+def loop_of_numbers(parsed: ParsedFile, line: int) -> str:
+    """The head of the innermost loop around a line in its function, where that goes
+    through elements in plain Python: it compares or converts single numbers, or takes
+    them by the positions of two loops, and calls no library. "" where it may work on
+    arrays.
+    """
+    around = _loops_around(parsed, line)
+    if not around or not _is_plain(parsed, _with_its_statement(parsed, around[-1])):
+        return ""
+    is_of_numbers = _compares(around[-1]) or _takes_by_both(around)
+    return head_of(around[-1]) if is_of_numbers else ""
+
+
+def calling_loop(parsed: ParsedFile, line: int) -> str:
+    """The head of the innermost loop around a line in its function; "" for none."""
+    around = _loops_around(parsed, line)
+    return head_of(around[-1]) if around else ""
+
+
+def is_of_numbers(parsed: ParsedFile, name: str) -> bool:
+    """Whether the one function of that name is of single numbers, by its source: it
+    compares or converts them, has no loop and calls no library.
+    """
+    known = [each for each in functions_in(parsed.tree) if each.name == name]
+    if len(known) != 1:
+        return False
+    (function,) = known
+    has_loop = any(isinstance(n, _Loop | ast.While) for n in ast.walk(function))
+    is_plain = not any(map(_is_of_arrays, ast.walk(function)))
+    calls = all(_calls_python(parsed, call) for call in calls_in(function))
+    return not has_loop and is_plain and calls and _compares(function)
+
+
+def _loops_around(parsed: ParsedFile, line: int) -> list[_Loop]:
+    """In its function, the outermost first: but for those that give batches."""
+    function = [parsed.tree, *functions_around(parsed.tree, line)][-1]
+    found = [
+        node
+        for node in own_nodes(function)
+        if isinstance(node, _Loop) and covers(node, line)
+    ]
+    found.sort(key=lambda node: (node.lineno, node.col_offset))
+    gives = ast.Yield | ast.YieldFrom
+    return [
+        loop
+        for loop in found
+        if not any(isinstance(node, gives) for node in ast.walk(loop))
+    ]
+
+
+def _with_its_statement(parsed: ParsedFile, loop: _Loop) -> ast.AST:
+    """The statement that holds a comprehension: what it calls is on the line too."""
+    if isinstance(loop, ast.For):
+        return loop
+    around = [
+        node
+        for node in ast.walk(parsed.tree)
+        if isinstance(node, ast.stmt) and any(each is loop for each in ast.walk(node))
+    ]
+    return max(around, key=lambda node: (node.lineno, node.col_offset))
+
+
+def _is_plain(parsed: ParsedFile, node: ast.AST) -> bool:
+    """Whether it calls no library, and takes no parts of arrays."""
+    if any(map(_is_of_arrays, ast.walk(node))):
+        return False
+    return all(_is_plain_call(parsed, call) for call in calls_in(node))
+
+
+def _is_of_arrays(node: ast.AST) -> bool:
+    is_rest = isinstance(node, ast.Constant) and node.value is Ellipsis
+    return is_rest or isinstance(node, ast.Slice | ast.MatMult)
+
+
+def _is_plain_call(parsed: ParsedFile, call: ast.Call) -> bool:
+    if _calls_python(parsed, call):
+        return True
+    is_own = isinstance(call.func, ast.Name)
+    return is_own and is_of_numbers(parsed, ast.unparse(call.func))
+
+
+def _calls_python(parsed: ParsedFile, call: ast.Call) -> bool:
+    """A function of Python's own, a method of its lists and the like, or math."""
+    function = call.func
+    if isinstance(function, ast.Name):
+        return function.id in _PLAIN
+    if not isinstance(function, ast.Attribute):
+        return False
+    package = parsed.names.called(call).package
+    return package == "math" or (not package and function.attr in _METHODS)
+
+
+def _compares(node: ast.AST) -> bool:
+    """Whether it does what arrays of several elements refuse."""
+    return any(_refuses_arrays(inner) for inner in ast.walk(node))
+
+
+def _refuses_arrays(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        is_choice = node.func.id in _CHOOSE and len(node.args) > 1
+        return is_choice or node.func.id in _OF_NUMBERS
+    tests = [node.test] if isinstance(node, ast.If | ast.IfExp) else []
+    if isinstance(node, ast.comprehension):
+        tests = node.ifs
+    return any(_orders(inner) for test in tests for inner in ast.walk(test))
+
+
+def _orders(test: ast.AST) -> bool:
+    return isinstance(test, ast.Compare) and any(
+        isinstance(operator, _ORDERS) for operator in test.ops
+    )
+
+
+def _takes_by_both(around: Sequence[_Loop]) -> bool:
+    """Whether the innermost takes an element by the positions of two loops: `x[i, j]`,
+    `x[i][j]`.
+    """
+    targets = [names_in(target) for loop in around for target in _targets(loop)]
+    return any(
+        sum(bool(_indexes(node) & target) for target in targets) > 1
+        for node in ast.walk(around[-1])
+        if isinstance(node, ast.Subscript)
+    )
+
+
+def _targets(loop: _Loop) -> list[ast.expr]:
+    if isinstance(loop, ast.For):
+        return [loop.target]
+    return [generator.target for generator in loop.generators]
+
+
+def _indexes(node: ast.expr) -> set[str]:
+    if not isinstance(node, ast.Subscript):
+        return set()
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    plain = {part.id for part in parts if isinstance(part, ast.Name)}
+    return plain | _indexes(node.value)
