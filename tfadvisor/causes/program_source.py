@@ -38,6 +38,7 @@ from tfadvisor.causes.loops_of_numbers import (
     loop_of_numbers,
 )
 from tfadvisor.causes.made_anew import MadeAnew, called_again, made_anew
+from tfadvisor.causes.metric_classes import metric_class
 from tfadvisor.causes.rounds import Rounds, rounds_of
 from tfadvisor.causes.same_again import SameAgain, same_again
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
@@ -407,6 +408,11 @@ class ProgramSource:
         if any(host.is_on_devices(call) for call in calls_in(loop)):
             return ""
         return head_of(loop)
+
+    def metric_class(self, file: str, line: int) -> str:
+        """As of the file; "" where that is not there."""
+        parsed = self.files.read(file)
+        return "" if parsed is None else metric_class(parsed, line)
 
     def loop_of_numbers(self, file: str, line: int) -> str:
         """As of the file; "" where that is not there."""

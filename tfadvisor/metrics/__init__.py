@@ -24,6 +24,7 @@ from tfadvisor.metrics import (
     loop_rounds,  # noqa: F401
     machine,  # noqa: F401
     memory,  # noqa: F401
+    metric_updates,  # noqa: F401
     needless,  # noqa: F401
     one_by_one,  # noqa: F401
     optimizer,  # noqa: F401

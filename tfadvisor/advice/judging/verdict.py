@@ -110,16 +110,31 @@ def _by_trace(
 
 
 def unless_asked(verdict: Verdict, findings: Sequence[Finding]) -> Verdict:
-    """A verdict rests on no question, and none is healthy over a large one."""
-    asked = max(
-        (finding.takes or 0.0 for finding in findings if finding.is_question),
-        default=0.0,
-    )
-    if not verdict.healthy or asked < _ASKED_OF:
+    """A verdict rests on no question, and none is healthy over a large one, nor over
+    several that are large together.
+    """
+    asked = _asked(findings)
+    if not verdict.healthy or sum(asked) < _ASKED_OF:
         return verdict
-    words = f"One question, below, is about {percent(asked)} of the step."
+    words = f"One question, below, is about {percent(asked[0])} of the step."
+    if asked[0] < _ASKED_OF:
+        words = f"Questions, below, are together about {percent(sum(asked))} of it."
     summary = f"{verdict.summary} {words}"
     return Verdict(verdict.bottleneck, verdict.fraction, False, summary)
+
+
+def _asked(findings: Sequence[Finding]) -> list[float]:
+    """The large shares of the step that questions are about, the largest first: of
+    several about one place, or about none that is known, the largest alone.
+    """
+    takes: dict[tuple[str, int | None] | None, float] = {}
+    for finding in findings:
+        share = finding.takes or 0.0
+        if finding.is_question and share >= LARGE:
+            first = finding.locations[0] if finding.locations else None
+            place = (first.file, first.line) if first else None
+            takes[place] = max(takes.get(place, 0.0), share)
+    return sorted(takes.values(), reverse=True)
 
 
 def _by_experiment(verdict: Verdict, measured: Sequence[Finding]) -> Verdict:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from support.outcome import outcome_of
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.advice.findings import Finding, Saving, Verdict
+from tfadvisor.advice.findings import Finding, Location, Saving, Verdict
 from tfadvisor.advice.judging.cause import cause_of
 from tfadvisor.advice.judging.judge_rules import run_rules
 from tfadvisor.advice.judging.verdict import Seen, unless_asked, verdict_of
@@ -225,13 +225,10 @@ def test_a_cost_that_a_finding_is_worth_a_change_for_is_no_small_one(
     assert words in verdict(shares, measured, one).summary
 
 
-@pytest.mark.parametrize(("takes", "healthy"), [(0.29, True), (0.3, False)])
-def test_no_run_is_healthy_over_a_question_about_much_of_the_step(
-    takes: float, healthy: bool
-) -> None:
-    """Whoever has the answer may save most of it."""
-    sound = Verdict("compute", 0.95, True, "The devices compute for 95%.")
-    asked = Finding(
+def question(takes: float, line: int | None = None) -> Finding:
+    """About a line of train.py, or about none."""
+    places = () if line is None else (Location("train.py", line, ""),)
+    return Finding(
         rule_id="sorting",
         category="compute",
         severity=Severity.LOW,
@@ -240,12 +237,21 @@ def test_no_run_is_healthy_over_a_question_about_much_of_the_step(
         evidence=(),
         saving=None,
         fixes=(),
-        locations=(),
+        locations=places,
         source=(),
         caveat="",
         proof="likely",
         takes=takes,
     )
+
+
+@pytest.mark.parametrize(("takes", "healthy"), [(0.29, True), (0.3, False)])
+def test_no_run_is_healthy_over_a_question_about_much_of_the_step(
+    takes: float, healthy: bool
+) -> None:
+    """Whoever has the answer may save most of it."""
+    sound = Verdict("compute", 0.95, True, "The devices compute for 95%.")
+    asked = question(takes)
 
     found = unless_asked(sound, [asked])
 
@@ -255,3 +261,25 @@ def test_no_run_is_healthy_over_a_question_about_much_of_the_step(
             "The devices compute for 95%. One question, below, is about 30% of the "
             "step."
         )
+
+
+@pytest.mark.parametrize(
+    ("asked", "healthy"),
+    [
+        ([question(0.21, 5), question(0.1, 9)], False),
+        ([question(0.2, 5), question(0.1, 5)], True),
+        ([question(0.2), question(0.1)], True),
+        ([question(0.2, 5), question(0.09, 6), question(0.09, 7)], True),
+    ],
+    ids=["two places", "one place", "no place", "small ones"],
+)
+def test_nor_over_questions_about_much_of_it_together(
+    asked: list[Finding], healthy: bool
+) -> None:
+    """Of several about one place the largest counts, and none below a tenth."""
+    sound = Verdict("compute", 0.95, True, "The devices compute for 95%.")
+    found = unless_asked(sound, asked)
+
+    assert found.healthy is healthy
+    if not healthy:
+        assert found.summary.endswith("Questions, below, are together about 31% of it.")
