@@ -37,6 +37,7 @@ from tfadvisor.causes.witness import (
     own_nodes,
     signature,
 )
+from tfadvisor.causes.wrapped_once import Wrapped, wrapped_once
 from tfadvisor.patterns import pattern
 from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.timeline.names.stack_frames import FRAMEWORKS
@@ -137,6 +138,8 @@ def called_again(files: Sequence[ParsedFile]) -> frozenset[str]:
     for parsed in files:
         for name, function in _other_names(parsed):
             inside.setdefault(name, set()).add(function)
+        for name, called in _beginnings(parsed.tree):
+            inside.setdefault(name, set()).update(called)
     looping = (loop for parsed in files for loop in _all_loops(parsed.tree))
     found = set[str]().union(*map(called_names, looping))
     left = [*found]
@@ -161,6 +164,15 @@ def _other_names(parsed: ParsedFile) -> Iterator[tuple[str, str]]:
         if isinstance(given, ast.Name | ast.Attribute):
             function = dotted(given)[-1]
             yield from ((dotted(name)[-1], function) for name in node.targets)
+
+
+def _beginnings(tree: ast.Module) -> Iterator[tuple[str, set[str]]]:
+    """(name of a class, what is called where an object of it begins)."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            for inner in node.body:
+                if isinstance(inner, Function) and inner.name in _BEGINNINGS:
+                    yield node.name, called_names(inner)
 
 
 def _all_loops(tree: ast.Module) -> Iterator[ast.AST]:
@@ -202,16 +214,22 @@ def _makings(names: FileNames, function: Function) -> Iterator[_Making]:
 def _all_makings(names: FileNames, function: Function) -> Iterator[_Making]:
     own = list(own_nodes(function))
     inner = [node for node in own if isinstance(node, Function)]
-    new = {node.name for node in inner}
-    for node in own:
-        if isinstance(node, ast.Assign) and _gives_new(names, node.value, new):
-            new |= stored_in(node)
+    new = names_made_new(names, own)
     for node in inner:
-        if any(_compiles(names, by) for by in node.decorator_list):
+        if any(compiles(names, by) for by in node.decorator_list):
             yield _Making(node, None, node.name)
     for name, call in _named_and_called(own):
         if _is_new(names, call, new):
             yield _Making(call.args[0], call, name)
+
+
+def names_made_new(names: FileNames, own: Sequence[ast.AST]) -> set[str]:
+    """What stands for another function each time that these nodes run."""
+    new = {node.name for node in own if isinstance(node, Function)}
+    for node in own:
+        if isinstance(node, ast.Assign) and gives_new(names, node.value, new):
+            new |= stored_in(node)
+    return new
 
 
 def _named_and_called(own: Sequence[ast.AST]) -> Iterator[tuple[str, ast.Call]]:
@@ -227,12 +245,12 @@ def _named_and_called(own: Sequence[ast.AST]) -> Iterator[tuple[str, ast.Call]]:
                 yield target.id, node.value
 
 
-def _compiles(names: FileNames, node: ast.expr) -> bool:
+def compiles(names: FileNames, node: ast.expr) -> bool:
     """Whether a decorator is a compiler, with arguments or without, or a partial of
     one.
     """
     if isinstance(node, ast.Call):
-        return any(_compiles(names, inner) for inner in (node.func, *node.args[:1]))
+        return any(compiles(names, inner) for inner in (node.func, *node.args[:1]))
     called = names.stands_for(node)
     return called.package in FRAMEWORKS and called.names[-1] in COMPILERS
 
@@ -241,13 +259,13 @@ def _is_new(names: FileNames, call: ast.Call, new: set[str]) -> bool:
     """Whether a call compiles what is another object in each call. new: names that the
     function gives to such objects.
     """
-    if not call.args or not _compiles(names, call.func):
+    if not call.args or not compiles(names, call.func):
         return False
     is_new = names.stands_for(call.func).package == "tensorflow"
-    return is_new or _gives_new(names, call.args[0], new)
+    return is_new or gives_new(names, call.args[0], new)
 
 
-def _gives_new(names: FileNames, node: ast.expr, new: set[str]) -> bool:
+def gives_new(names: FileNames, node: ast.expr, new: set[str]) -> bool:
     """Whether an expression gives another function in each call: a lambda, a partial or
     a gradient, a method bound to its object.
     """
@@ -288,7 +306,7 @@ def _all_made(parsed: ParsedFile, function: Function, found: list[_Making]) -> M
     if not others:
         return first
     shown = [first, *others][:_MOST_SHOWN]
-    making = (_indented(_as_it_is(making)) for making in found[:_MOST_SHOWN])
+    making = (indented(_as_it_is(making)) for making in found[:_MOST_SHOWN])
     return msgspec.structs.replace(
         first,
         others=tuple(dict.fromkeys(map(_in_words, found[1:]))),
@@ -319,7 +337,7 @@ def _in_words(making: _Making) -> str:
 def _made(parsed: ParsedFile, function: Function, making: _Making) -> MadeAnew:
     around = signature(function)
     reads = _reads(parsed, function, making)
-    own, owner = _itself(function), _owner(making.node)
+    own, owner = itself(function), _owner(making.node)
     kept = _made_alike(parsed, function, reads, owner)
     others = tuple(sorted(reads - {own, owner, *kept}))
     node = making.node if making.call is None else making.call
@@ -334,8 +352,9 @@ def _made(parsed: ParsedFile, function: Function, making: _Making) -> MadeAnew:
         compiled=_name_of(making.node),
         by="" if making.call is None else ast.unparse(making.call.func),
         around=around,
-        before=f"{around.head}\n{_indented(_as_it_is(making))}",
-        once=_once(making, note, others, [*kept.values()], is_of_self=own in reads),
+        before=f"{around.head}\n{indented(_as_it_is(making))}",
+        once=_once(making, note, others, [*kept.values()], is_of_self=own in reads)
+        or _once_inside(parsed, function, making, note, others),
         reads=others,
         others=(),
     )
@@ -354,7 +373,7 @@ def _made_alike(
     so that they can be made once as well, with the lines: objects of classes of the
     file, and what holds the method that is compiled.
     """
-    changing = _variables(function) | _shared(parsed.tree, function)
+    changing = variables(function) | _shared(parsed.tree, function)
     classes = parsed.names.defined - parsed.names.functions.keys()
     own = list(own_nodes(function))
     stored = [
@@ -395,15 +414,63 @@ def _once(
     *,
     is_of_self: bool,
 ) -> str:
-    """where: it is made. before: lines that make what it reads."""
-    note = f"# once, {where}"
-    if reads:
-        note += f"; {', '.join(reads)} as arguments"
+    """where: it is made. before: lines that make what it reads. "" where no text gives
+    it so.
+    """
     if reads and _BY_PLACE.search(_as_it_is(making)):
-        return note  # with one place more in what counts them
+        return ""
     code = _once_by_call if making.call is not None else _once_by_decorator
     made = code(making, reads, "self." if is_of_self else "")
-    return "\n".join([note, *(before if made else ()), made]).rstrip()
+    return "\n".join([_note(where, reads), *before, made]) if made else ""
+
+
+def _note(where: str, reads: tuple[str, ...]) -> str:
+    note = f"# once, {where}"
+    return f"{note}; {', '.join(reads)} as arguments" if reads else note
+
+
+def _once_inside(
+    parsed: ParsedFile,
+    function: Function,
+    making: _Making,
+    where: str,
+    reads: tuple[str, ...],
+) -> str:
+    """As a function around what is compiled; in words where the compiler says something
+    of each argument in its place.
+    """
+    note, call = _note(where, reads), making.call
+    options = [] if call is None else _options(call)
+    compiled = "" if call is None else ast.unparse(call.func)
+    counting = _BY_PLACE.search(" ".join([compiled, *options]))
+    if call is None or counting:
+        more = _BY_PLACE.findall(_as_it_is(making))
+        counted = f", each with its place in {more[-1]}" if more else ""
+        return f"{note}{counted}:\n# {_as_it_is(making).splitlines()[0]}"
+    given = _given(function, making)
+    body = ast.Call(call.args[0], [ast.Name(name) for name in given], [])
+    wrapped = Wrapped(making.name or _UNNAMED, body, given, reads)
+    text = wrapped_once(parsed, function, wrapped, compiled, options)
+    return f"# once, {where}; what changes as arguments\n{text}"
+
+
+def _options(call: ast.Call) -> list[str]:
+    """What a compiler is given beside what it compiles."""
+    named = [f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords]
+    return [*map(ast.unparse, call.args[1:]), *named]
+
+
+def _given(function: Function, making: _Making) -> tuple[str, ...]:
+    """The names that a call of what is made is given, where all of it are names; else
+    `*arguments`.
+    """
+    for call in calls_in(function):
+        is_it = call.func is making.call or ast.unparse(call.func) == making.name
+        if is_it and not call.keywords:
+            names = [node.id for node in call.args if isinstance(node, ast.Name)]
+            if len({*names}) == len(call.args):
+                return tuple(names)
+    return ("*arguments",)
 
 
 def _once_by_decorator(making: _Making, reads: tuple[str, ...], owner: str) -> str:
@@ -419,12 +486,9 @@ def _once_by_call(making: _Making, reads: tuple[str, ...], owner: str) -> str:
     given = _with_arguments(making, reads)
     if making.call is None or not given:
         return ""
-    options = [ast.unparse(option) for option in making.call.args[1:]]
-    options += [
-        f"{option.arg}={ast.unparse(option.value)}" for option in making.call.keywords
-    ]
     compiled = ast.unparse(making.call.func)
     name = making.name or _UNNAMED
+    options = _options(making.call)
     return f"{owner}{name} = {compiled}({', '.join([given, *options])})"
 
 
@@ -495,21 +559,27 @@ class _Renamed(ast.NodeTransformer):
 
 
 def _reads(parsed: ParsedFile, function: Function, making: _Making) -> set[str]:
+    return read_by(parsed, function, making.node, making.name)
+
+
+def read_by(
+    parsed: ParsedFile, function: Function, node: ast.expr | Function, name: str = ""
+) -> set[str]:
     """As of MadeAnew, with `self` itself; of what is compiled, and of the functions of
-    the file that it names.
+    the file that it names. name: that the function gives it.
     """
-    own, local = _itself(function), _variables(function)
+    own, local = itself(function), variables(function)
     shared, attributes = _shared(parsed.tree, function), _written_again(parsed.tree)
-    left: list[ast.expr | Function] = [making.node]
-    found, known = set[str](), {making.name, function.name}
+    left: list[ast.expr | Function] = [node]
+    found, known = set[str](), {name, function.name}
     while left:
-        node = left.pop()
-        names, of_own = _free(node, own)
-        known_here = shared | (local if covers(function, node.lineno) else set())
-        found |= names & known_here - {making.name}
-        found |= {f"{own}.{name}" for name in of_own & attributes}
+        read = left.pop()
+        names, of_own = _free(read, own)
+        known_here = shared | (local if covers(function, read.lineno) else set())
+        found |= names & known_here - {name}
+        found |= {f"{own}.{attribute}" for attribute in of_own & attributes}
         new = (names | of_own) & parsed.names.functions.keys() - known
-        left += [parsed.names.functions[name] for name in new]
+        left += [parsed.names.functions[inner] for inner in new]
         known |= new
     return found
 
@@ -527,13 +597,14 @@ def _free(node: ast.expr | Function, own: str) -> tuple[set[str], set[str]]:
     return names - bound, attributes
 
 
-def _itself(function: Function) -> str:
+def itself(function: Function) -> str:
     """`self`; "" in what is no method."""
     first = [*function.args.posonlyargs, *function.args.args][:1]
     return first[0].arg if signature(function).is_method else ""
 
 
-def _variables(function: Function) -> set[str]:
+def variables(function: Function) -> set[str]:
+    """Its arguments, and what it writes."""
     return arguments_in(function.args) | _written(own_nodes(function))
 
 
@@ -575,5 +646,6 @@ def _written_again(tree: ast.Module) -> set[str]:
     return found
 
 
-def _indented(text: str) -> str:
+def indented(text: str) -> str:
+    """As the body of a function."""
     return "\n".join(f"    {line}" for line in text.splitlines())

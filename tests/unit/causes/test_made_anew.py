@@ -382,30 +382,128 @@ def test_arguments_keep_the_places_that_options_name(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("body", "code"),
-    [
-        (
-            "return jax.jit(functools.partial(loss, scale, train=True))(params)",
-            "\ncompiled = jax.jit(functools.partial(loss, train=True))",
-        ),
-        ("return jax.jit(functools.partial(loss, scale, 3))(params)", ""),
-        (
-            "return jax.jit(functools.partial(loss, scale), donate_argnums=0)(params)",
-            "",
-        ),
-        ("return jax.pmap(functools.partial(loss, scale), in_axes=0)(params)", ""),
-        ("return jax.jit(jax.vmap(lambda p: p * scale))(params)", ""),
-    ],
-    ids=["keeps options", "3 moves", "places move", "an axis each", "not its own"],
-)
-def test_code_is_shown_only_where_it_does_the_same(
-    tmp_path: Path, body: str, code: str
-) -> None:
+def test_a_partial_keeps_its_options(tmp_path: Path) -> None:
+    body = "return jax.jit(functools.partial(loss, scale, train=True))(params)"
+
     found = made(tmp_path, body)
 
     assert found is not None
-    assert found.once == f"# once, outside of score; scale as arguments{code}"
+    assert found.once == (
+        "# once, outside of score; scale as arguments\n"
+        "compiled = jax.jit(functools.partial(loss, train=True))"
+    )
+
+
+@pytest.mark.parametrize(
+    ("by", "given", "head"),
+    [
+        ("", "functools.partial(loss, scale, 3)", "@jax.jit\ndef compiled(params, *, "),
+        (
+            ", donate_argnums=0",
+            "functools.partial(loss, scale)",
+            "@functools.partial(jax.jit, donate_argnums=0)\ndef compiled(params, *, ",
+        ),
+        (
+            "",
+            "jax.vmap(lambda p: p * scale)",
+            "@jax.jit\ndef compiled(params, *, ",
+        ),
+    ],
+    ids=["3 moves", "places move", "not its own"],
+)
+def test_what_has_no_other_text_moves_into_a_function(
+    tmp_path: Path, by: str, given: str, head: str
+) -> None:
+    """Its arguments keep their places, and what it reads is given by name."""
+    found = made(tmp_path, f"return jax.jit({given}{by})(params)")
+
+    assert found is not None
+    assert found.once == (
+        "# once, outside of score; what changes as arguments\n"
+        f"{head}scale):\n    return {given}(params)"
+    )
+
+
+def test_what_is_given_no_names_takes_any_arguments(tmp_path: Path) -> None:
+    body = "f = jax.jit(jax.vmap(lambda p: p * scale))\nreturn f(params[0])"
+
+    found = made(tmp_path, body)
+
+    assert found is not None
+    assert "def f(*arguments, scale):" in found.once
+    assert "return jax.vmap(lambda p: p * scale)(*arguments)" in found.once
+
+
+def test_a_compiler_that_counts_its_arguments_is_shown_in_words(
+    tmp_path: Path,
+) -> None:
+    found = made(
+        tmp_path, "return jax.pmap(functools.partial(loss, scale), in_axes=0)(params)"
+    )
+
+    assert found is not None
+    assert found.once == (
+        "# once, outside of score; scale as arguments, each with its place in in_axes:"
+        "\n# jax.pmap(functools.partial(loss, scale), in_axes=0)(...)"
+    )
+
+
+SWEEP = """\
+import jax
+
+
+def controller(gain):
+    return lambda x: gain * x
+
+
+def setup_of(alpha, limit):
+    return {"controller": controller(alpha), "noise": limit}
+
+
+def simulate(setup, keys, starts):
+    def path(key, x):
+        return setup["controller"](x)
+
+    return jax.jit(jax.vmap(path))(keys, starts)
+
+
+for alpha in range(9):
+    simulate(GIVEN, keys, starts)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        (
+            "setup_of(float(alpha), 2.0)",
+            "def compiled(keys, starts, *, alpha, limit):\n"
+            "    setup = setup_of(alpha, limit)\n"
+            "    def path(key, x): ...\n"
+            "    return jax.vmap(path)(keys, starts)",
+        ),
+        (
+            "settings[alpha]",
+            "def compiled(keys, starts):\n"
+            "    # make here what setup holds, of arrays as arguments\n"
+            "    def path(key, x): ...\n"
+            "    return jax.vmap(path)(keys, starts)",
+        ),
+    ],
+    ids=["of numbers", "of nobody knows what"],
+)
+def test_functions_that_it_reads_are_made_inside(
+    tmp_path: Path, given: str, code: str
+) -> None:
+    """As arguments they would compile anew, each being another object."""
+    (tmp_path / "train.py").write_text(SWEEP.replace("GIVEN", given))
+
+    found = ProgramSource(tmp_path).made_anew("train.py", 16)
+
+    assert found is not None
+    assert found.once == (
+        "# once, outside of simulate; what changes as arguments\n@jax.jit\n" + code
+    )
 
 
 def test_what_another_line_compiles_is_not_what_is_made_anew(tmp_path: Path) -> None:
