@@ -27,7 +27,12 @@ from tfadvisor.units import duration, percent
 from tfadvisor.vocabulary import Severity
 
 if TYPE_CHECKING:
-    from tfadvisor.causes import MadeAnew, MadeCall, ProgramSource
+    from tfadvisor.causes import (
+        CompiledAgain,
+        Growing,
+        MadeCall,
+        ProgramSource,
+    )
 
 MADE_ANEW = "a compiled function that is made anew in each call"
 LARGE_OUTSIDE = 0.1
@@ -456,30 +461,39 @@ def _with_its_compiler(
     fix = found.fix
     if fix is not _COMPILE_SELDOM and fix is not _COMPILE_ONCE:
         return found
-    anew = None if source is None else _made_anew(part, source)
-    if anew is not None:
-        return replace(found, fix=_make_once(anew))
+    file, line = _compiling_line(part)
+    if source is not None and file:
+        anew = source.compiled_again(file, line)
+        growing = None
+        if framework != "tensorflow":
+            growing = source.growing_on(file, line)
+        if growing is not None:
+            return replace(found, fix=_at_its_full_length(growing, anew))
+        if anew is not None:
+            return replace(found, fix=_make_once(anew))
     if fix is _COMPILE_SELDOM and framework == "tensorflow":
         fix = replace(fix, snippet=_ANY_LENGTH + fix.snippet)
     return replace(found, fix=fix)
 
 
-def _made_anew(part: RunPart, source: ProgramSource) -> MadeAnew | None:
-    """What compiles on the first line of a part, or of what in it compiles."""
+def _compiling_line(part: RunPart) -> tuple[str, int]:
+    """(file, line) of the first place of a part, or of what in it compiles; "" for
+    none.
+    """
     inside = (inner for inner in part.parts if inner.kind == "compile")
     share = part if part.kind == "compile" else next(inside, part)
     place = next(iter(share.places), None)
-    return None if place is None else source.made_anew(place.file, place.line)
+    return ("", 0) if place is None else (place.file, place.line)
 
 
-def _make_once(anew: MadeAnew) -> Fix:
+def _make_once(anew: CompiledAgain) -> Fix:
     changes = (
         " What changes must become an argument: a static one, unless it is an array."
     )
     return Fix(
         "code",
         f"{anew.words}, and what is made anew is compiled anew. Make "
-        f"{'them' if anew.others else 'it'} once."
+        f"{'them' if anew.of_several else 'it'} once."
         f"{changes if anew.reads else ''}",
         anew.once,
         {},
@@ -487,6 +501,49 @@ def _make_once(anew: MadeAnew) -> Fix:
         "What else it reads, as attributes, it keeps as that was when it was traced.",
         cures=MADE_ANEW,
         before=anew.before,
+    )
+
+
+def _at_its_full_length(growing: Growing, anew: CompiledAgain | None) -> Fix:
+    """anew: what is compiled again for equal lengths, too."""
+    and_once = ""
+    if anew is not None:
+        and_once = f" For equal lengths it compiles again as well: {anew.words}."
+    do = (
+        f"{growing.words}, and each length is compiled. Give it its final length once, "
+        "before the loop, write each piece in its place, and mask what is not there "
+        f"yet; then one program serves all rounds.{and_once}"
+    )
+    name, axis = growing.name or "whole", growing.axis
+    part = growing.parts[0] if growing.parts else ""
+    lines = [
+        "# once, before the loop: its final length",
+        f"widths = [(0, 0)] * {name}.ndim",
+        f"widths[{axis}] = (0, length - {name}.shape[{axis}])",
+        f"{name} = jnp.pad({name}, widths)",
+        "# in the loop; at, where the next piece begins, is an array",
+        f"{name} = jax.lax.dynamic_update_slice_in_dim({name}, {growing.piece}, at, "
+        f"{axis})",
+        "there = jnp.arange(length) <= at                 # mask the rest",
+    ]
+    if not growing.name:
+        lines = [
+            f"# instead of {part}: all of it, and its end as an array",
+            "there = jnp.arange(length) < end                 # mask the rest",
+        ]
+    if anew is not None:
+        lines += anew.once.splitlines()
+    return Fix(
+        "code",
+        do,
+        "\n".join(lines),
+        {},
+        "any JAX",
+        "Each round computes the whole length: what is not there yet must not count.",
+        cures="an array that is of another length in each round",
+        before=f"{name} = jnp.concatenate([{name}, {growing.piece}])"
+        if growing.name
+        else part,
     )
 
 

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     )
     from tfadvisor.causes.cause import OPS_ONE_BY_ONE, Cause, Done
     from tfadvisor.causes.compilable import HostWork
+    from tfadvisor.causes.compiled_again import CompiledAgain
     from tfadvisor.causes.costly_calls import CostlyCall, MadeCall, Where
+    from tfadvisor.causes.growing import Growing
     from tfadvisor.causes.indexed import Indexed
     from tfadvisor.causes.made_anew import MadeAnew
     from tfadvisor.causes.of_activities import causes_of
@@ -43,6 +45,8 @@ else:
             "Cause": "cause",
             "Done": "cause",
             "CostlyCall": "costly_calls",
+            "CompiledAgain": "compiled_again",
+            "Growing": "growing",
             "HostWork": "compilable",
             "Indexed": "indexed",
             "MadeAnew": "made_anew",
@@ -84,8 +88,10 @@ __all__ = [
     "STEPS",
     "WAITING",
     "Cause",
+    "CompiledAgain",
     "CostlyCall",
     "Done",
+    "Growing",
     "HostWork",
     "Indexed",
     "MadeAnew",

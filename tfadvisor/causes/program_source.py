@@ -17,8 +17,15 @@ import msgspec
 from tfadvisor.causes.call_in_loop import CallInLoop, call_in_loop
 from tfadvisor.causes.called import Function, calls_in, last_name
 from tfadvisor.causes.compilable import HostWork, host_work
+from tfadvisor.causes.compiled_again import CompiledAgain, of_a_maker
 from tfadvisor.causes.compiled_names import HostCalls, compiled_names
 from tfadvisor.causes.costly_calls import CallsOfFile, MadeCall, Where
+from tfadvisor.causes.eager_bodies import (
+    EAGER_PROGRAMS,
+    eager_body,
+    run_while_traced,
+)
+from tfadvisor.causes.growing import Growing, growing_on
 from tfadvisor.causes.indexed import Indexed, indexed_on
 from tfadvisor.causes.loop_data import (
     Loop,
@@ -42,6 +49,7 @@ from tfadvisor.causes.metric_classes import metric_class
 from tfadvisor.causes.rounds import Rounds, rounds_of
 from tfadvisor.causes.same_again import SameAgain, same_again
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
+from tfadvisor.causes.static_objects import static_object
 from tfadvisor.causes.unchanged import Unchanged, unchanged_arguments
 from tfadvisor.causes.whole_for_one import WholeForOne, whole_for_one
 from tfadvisor.causes.witness import (
@@ -361,6 +369,46 @@ class ProgramSource:
         if found is None or found.around.name not in self._called_again:
             return None
         return found
+
+    def compiled_again(
+        self,
+        file: str,
+        line: int,
+        compiled: str = "",
+        *,
+        is_step: bool = False,
+    ) -> CompiledAgain | None:
+        """As made_anew, and objects that a compiled method is static in, and bodies of
+        loops and branches that no compiled function holds.
+        """
+        parsed = self.files.read(file)
+        made = self.made_anew(file, line, compiled, is_step=is_step)
+        if made is not None or parsed is None:
+            return None if made is None else of_a_maker(made)
+        files, again = self.files.first(_MOST_SEARCHED), self._called_again
+        found = static_object(files, parsed, line, compiled, again)
+        return found or self._eager_body(parsed, line, compiled)
+
+    def _eager_body(
+        self, parsed: ParsedFile, line: int, compiled: str
+    ) -> CompiledAgain | None:
+        """compiled: "" for what no trace names, which a compiled function may hold."""
+        found = self.function_at(parsed.file, line)
+        is_traced = found is not None and found.name in self._run_while_traced
+        if compiled not in EAGER_PROGRAMS and (compiled or is_traced):
+            return None
+        return eager_body(parsed, line, self._called_again)
+
+    def growing_on(self, file: str, line: int) -> Growing | None:
+        """What a line reads that is longer in each round of a loop."""
+        parsed = self.files.read(file)
+        if parsed is None:
+            return None
+        return growing_on(self.files.first(_MOST_SEARCHED), parsed, line)
+
+    @cached_property
+    def _run_while_traced(self) -> frozenset[str]:
+        return run_while_traced(self.files.first(_MOST_SEARCHED))
 
     @cached_property
     def _called_again(self) -> frozenset[str]:

@@ -24,7 +24,7 @@ from tfadvisor.vocabulary import TimeClass
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tfadvisor.causes import HostWork, MadeAnew, ProgramSource, Signature
+    from tfadvisor.causes import CompiledAgain, HostWork, ProgramSource, Signature
 
 _MOSTLY = 0.5
 _COMPILES = TimeClass.COMPILE.label
@@ -213,11 +213,13 @@ def recompiled_anew(question: Question) -> str:
     cause = _cause(question)
     if cause == "cache":
         return "jax.clear_caches() forgets all programs in the steps (take it out)"
-    if cause not in ("", "same", "argument", "function"):
+    if cause not in ("", "same", "argument", "function", "value"):
         raise MetricAbsent("its programs differ, so it is compiled for what changes")
     made = _made_anew(question)
-    if made is not None:
+    if made is not None and not (cause == "value" and made.takes_values):
         return made.words
+    if cause == "value":
+        raise MetricAbsent("its programs compute something else of arrays alike")
     if cause == "function":
         return f"{compiled_by(question)} is called in the steps"
     name, place = recompiled_function(question), _compiling(question).words
@@ -266,7 +268,7 @@ def _cause(question: Question) -> str:
 
 
 @once
-def _made_anew(question: Question) -> MadeAnew | None:
+def _made_anew(question: Question) -> CompiledAgain | None:
     """By the source, around the line that compiles most; None where it does not show
     it.
     """
@@ -275,7 +277,7 @@ def _made_anew(question: Question) -> MadeAnew | None:
         return None
     name, (file, line) = recompiled_function(question), _compile_line(question)
     is_step = name == step_function(question.run)
-    return source.made_anew(file, line, name, is_step=is_step)
+    return source.compiled_again(file, line, name, is_step=is_step)
 
 
 class _Compilable(NamedTuple):

@@ -96,8 +96,8 @@ def why_compiled(programs: Sequence[Module], arguments: Differing) -> Recompilat
         return kinds
     if len({_contents(program) for program in programs}) > 1:
         words = (
-            "it computes something else of arrays that are alike, so a Python value or "
-            "static argument changed"
+            "it computes something else of arrays that are alike: a Python value, a "
+            "static argument or what it reads around it changed"
         )
         return Recompilation(VALUE, words)
     return Recompilation(SAME, "the same program was compiled again")

@@ -240,6 +240,33 @@ def test_what_the_source_shows_to_be_made_anew_is_made_once(tmp_path: Path) -> N
     )
 
 
+GROWS = """\
+import jax.numpy as jnp
+for step in range(9):
+    row = step_of(rows)
+    rows = jnp.concatenate([rows, row[None]])
+"""
+
+
+@pytest.mark.parametrize("turns", [3, 9])
+def test_an_array_that_grows_gets_its_full_length_once(
+    tmp_path: Path, turns: int
+) -> None:
+    """Whether or not it compiles often enough to be asked for sizes."""
+    (tmp_path / "train.py").write_text(GROWS)
+    place = RunPlace("train.py", 3, "")
+    compiles = RunPart("compiling", "compile", 0.2, 20.0, 30, (place,), turns)
+
+    (found,) = outside_of(account(compiles), None, "jax", ProgramSource(tmp_path))
+
+    assert found.fix is not None
+    assert found.fix.do.startswith(
+        "rows has another length in each round of `for step in range(9)` (train.py:4)"
+    )
+    assert "dynamic_update_slice_in_dim(rows, row[None], at, 0)" in found.fix.snippet
+    assert "same shapes" not in found.fix.do
+
+
 @pytest.mark.parametrize(("builds", "is_cured"), [(0.3, True), (0.29, False)])
 def test_predict_that_mostly_builds_pipelines_is_to_be_called_once(
     builds: float, is_cured: bool

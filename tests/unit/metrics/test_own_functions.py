@@ -10,6 +10,7 @@ from support.stacks import sampled
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.causes import ProgramSource, account_of
+from tfadvisor.metrics import own_functions
 from tfadvisor.metrics.registry import Metrics, Settings
 
 JAX = "/venv/lib/python3.11/site-packages/jax/_src/numpy/ufuncs.py:multiply:99"
@@ -385,4 +386,50 @@ def test_a_loop_that_asks_for_nothing_has_no_question(tmp_path: Path) -> None:
 
     assert metrics["loop_question_fraction"].reason == (
         "no loop around step asks for its results"
+    )
+
+
+INNER = """\
+import jax
+def generate(params, x):
+    @jax.jit
+    def sample(x):
+        return model(params, x)
+    for t in range(9):
+        x = sample(x)
+
+
+for epoch in range(9):
+    generate(params, x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("by", "is_known"),
+    [("@jax.jit", True), ("@jax.jit(static_argnums=0)", False)],
+    ids=["made anew", "a value is static, too"],
+)
+def test_a_function_that_is_made_anew_holds_other_values(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, by: str, is_known: bool
+) -> None:
+    """Its programs differ in the parameters that it reads around it."""
+    monkeypatch.setattr(own_functions, "recompiled_cause", lambda _: "value")
+    metrics = anew("sample", INNER.replace("@jax.jit", by), tmp_path)
+
+    assert (metrics.fact("recompiled_anew") is not None) == is_known
+
+
+def test_a_body_that_is_made_anew_is_no_puzzle_for_the_log(tmp_path: Path) -> None:
+    """What calls it prints, so that it is not compiled as a whole."""
+    program = "from jax import lax\ndef sample(key, state):\n    return float(" + (
+        "lax.scan(lambda s, k: (s, k), state, key))\n\n\nfor epoch in range(9):\n"
+        "    state = sample(key, state)\n"
+    )
+    (tmp_path / "train.py").write_text(program)
+    settings = Settings(source=ProgramSource(tmp_path))
+    metrics = compiled_again("scan", "$train.py:3 called").measure(settings)
+
+    assert metrics.fact("recompiled_anew") == (
+        "the body of jax.lax.scan, a lambda, is made anew in each call of sample "
+        "(train.py:2), which a loop calls"
     )
