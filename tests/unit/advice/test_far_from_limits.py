@@ -7,6 +7,8 @@ from support import hlo_builder as hlo
 from support.gpu_step import gpu_steps
 from support.trace_builder import TraceBuilder
 
+from tfadvisor.vocabulary import Severity
+
 L4 = {
     "gpu_device_name": "NVIDIA L4",
     "memory_bandwidth": 300_000_000_000,
@@ -16,6 +18,7 @@ L4 = {
 """300 GB/s; NVIDIA's data sheet: 30.3 TFLOP/s in fp32."""
 FEW = "scatter-into-few-places"
 FAR = "op-far-from-limits"
+UNEXPLAINED = "op-far-without-cause"
 LINE = hlo.metadata("jit(step)/scatter-add", "/home/me/energy.py", 172)
 SUM = hlo.computation(
     9,
@@ -73,7 +76,7 @@ def steps(op: str, takes: float, program: bytes, **others: float) -> TraceBuilde
 
 def found(builder: TraceBuilder) -> dict[str, str]:
     """The summary of each finding about far ops."""
-    rules = (FEW, FAR)
+    rules = (FEW, FAR, UNEXPLAINED)
     report = builder.report()
     return {one.rule_id: one.summary for one in report.findings if one.rule_id in rules}
 
@@ -91,7 +94,17 @@ def test_a_scatter_into_few_places_is_told_with_its_cause() -> None:
 
 def test_a_scatter_into_places_enough_is_far_for_another_reason() -> None:
     """4,800 values into 4,800 places."""
-    assert list(found(steps("scatter.4", 90, scatter((4_800, 4_800))))) == [FAR]
+    told = found(steps("scatter.4", 90, scatter((4_800, 4_800))))
+
+    assert list(told) == [UNEXPLAINED]
+
+
+def test_what_the_trace_does_not_explain_is_a_question() -> None:
+    report = steps("scatter.4", 90, scatter((4_800, 4_800))).report()
+    (finding,) = (one for one in report.findings if one.rule_id == UNEXPLAINED)
+
+    assert finding.severity is Severity.LOW
+    assert finding.ask
 
 
 def test_a_sort_far_from_its_limits_is_told_with_what_it_does() -> None:
