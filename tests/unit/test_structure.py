@@ -212,6 +212,8 @@ DOORS = (
     "program.promoted",
     "program.recompiled",
     "program.rounds",
+    "program.jacobians",
+    "program.loops_in_call",
     "program.selected",
     # sets of instants, and what runtimes call things
     "timeline.intervals",

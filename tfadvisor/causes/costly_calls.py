@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from tfadvisor.causes.called import Called, FileNames, dotted
+from tfadvisor.causes.last_of_all import last_of_all
 from tfadvisor.causes.loop_data import all_bindings_in
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import covers, functions_around, own_nodes
@@ -29,6 +30,11 @@ _POSITIONS = ("iloc", "loc", "iat")
 _ANY = "any"
 _LONGEST = 60
 """Characters of an expression."""
+_DERIVATIVES = frozenset(("jax.hessian", "jax.jacfwd", "jax.jacobian", "jax.jacrev"))
+"""They give a function, which costs where the program calls it."""
+_WRAPPERS = frozenset("jit pjit vmap pmap partial filter_jit filter_vmap".split())
+"""They give the function that they are given in another form."""
+_MOST_WRAPPERS = 8
 
 
 class CostlyCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,6 +61,8 @@ class CostlyCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     around: bool = False
     """Whether it is meant too where its line calls the one that takes the time."""
     path: str = ""
+    passes: Literal["", "inputs", "outputs"] = ""
+    """Of a Jacobian, for each of what it takes one."""
 
     def runs(self, where: Where) -> bool:
         """Whether its time is of this kind."""
@@ -139,6 +147,8 @@ class CallsOfFile:
     def _made(self, function: ast.AST) -> Iterator[_Made]:
         for node in own_nodes(function):
             if isinstance(node, ast.Call):
+                yield from self._of_last(node, function)
+                yield from self._of_derivative(node)
                 yield self._of_call(node)
             elif isinstance(node, ast.Subscript):
                 yield from self._of_items(node, "{}[]")
@@ -162,6 +172,35 @@ class CallsOfFile:
         name = called.path or (origin[0] if origin else "") or called.words
         method = () if called.path else tuple(called.names)
         return _Made(name, called.words, call, call, method)
+
+    def _of_last(self, call: ast.Call, function: ast.AST) -> Iterator[_Made]:
+        """All prefixes, of which the function takes the last alone."""
+        name = last_of_all(call, function, self._names)
+        if name:
+            words = self._names.called(call).words
+            yield _Made(name, words, call, call, ())
+
+    def _of_derivative(self, call: ast.Call) -> Iterator[_Made]:
+        """The call of a function that a name stands for, which takes derivatives."""
+        made = self._makers.get(self._name_of(call.func))
+        for _ in range(_MOST_WRAPPERS):
+            called = self._names.called(made) if made is not None else None
+            if made is None or called is None:
+                return
+            if called.path in _DERIVATIVES:
+                words = cut(ast.unparse(made), _LONGEST)
+                yield _Made(called.path, words, call, made, ())
+                return
+            if called.names[-1] not in _WRAPPERS or not made.args:
+                return
+            inner = made.args[0]
+            known = self._makers.get(self._name_of(inner))
+            made = inner if isinstance(inner, ast.Call) else known
+
+    def _name_of(self, node: ast.expr) -> str:
+        """Of a variable, or of an attribute of the object; "" for others."""
+        is_name = isinstance(node, ast.Name | ast.Attribute)
+        return ast.unparse(node) if is_name else ""
 
     def _of_items(self, node: ast.Subscript | ast.For, pattern: str) -> Iterator[_Made]:
         """What is taken, one by one or in a loop, out of what a call made."""

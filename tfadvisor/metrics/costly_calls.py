@@ -22,9 +22,12 @@ from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
     from tfadvisor.causes import CostlyCall, ProgramSource, Where
+    from tfadvisor.program.jacobians import Jacobian
 
 _LARGE = 0.1
 """Of the step; TensorFlow's GPU guide calls such a loss worth fixing."""
+_MANY_MORE = 2
+"""A pass forward and one backward cost about the same."""
 _OF_LINE = 0.2
 """Of a line's time, for an op's path to say what the line does."""
 
@@ -45,6 +48,8 @@ class _Line(msgspec.Struct, frozen=True):
     """Of its ops, as the framework names them."""
     callers: tuple[tuple[str, int], ...] = ()
     """(file, line) of the program's lines that lead to it, the innermost first."""
+    jacobian: Jacobian | None = None
+    """That its ops work for, where the shapes tell."""
 
 
 class _Costly(msgspec.Struct, frozen=True):
@@ -65,20 +70,47 @@ def _costly(question: Question) -> _Costly:
     for line in sorted(lines, key=lambda line: -line.fraction):
         found = _made_on(source, line)
         if found is not None:
-            return found
+            return _with_all(question, found)
     raise MetricAbsent("no line that takes a tenth of the step makes a call known here")
 
 
 def _made_on(source: ProgramSource, at: _Line) -> _Costly | None:
     made = source.costly_call(at.file, at.line, at.where, at.paths)
-    if made is not None:
+    if made is not None and _is_worth(made.known, at.jacobian):
         return _Costly(at, made.known, made.words)
     for file, line in at.callers:
         made = source.costly_call(file, line, at.where, at.paths, around=True)
-        if made is not None:
+        if made is not None and _is_worth(made.known, at.jacobian):
             caller = replace(at, file=file, line=line, function="")
             return _Costly(caller, made.known, made.words)
     return None
+
+
+def _is_worth(known: CostlyCall, jacobian: Jacobian | None) -> bool:
+    """Whether the other way to a Jacobian takes less than half of the passes, as far as
+    the shapes tell.
+    """
+    if jacobian is None or not known.passes:
+        return True
+    many, few = jacobian.outputs, jacobian.inputs
+    if known.passes == "inputs":
+        many, few = few, many
+    return many > _MANY_MORE * few
+
+
+def _with_all(question: Question, costly: _Costly) -> _Costly:
+    """Of a call that runs what the program's other lines do, their time too."""
+    at = costly.at
+    if at.where != "device" or not costly.known.around:
+        return costly
+    try:
+        hot = first_device_ops(question)
+    except MetricAbsent:
+        return costly
+    own = at.file, at.line
+    through = [op for op in hot.ops if own == _line_of(op) or own in _callers(op)]
+    fraction = max(at.fraction, of_step_time(question, through, hot))
+    return replace(costly, at=replace(at, fraction=fraction))
 
 
 def _lines(question: Question) -> Iterator[_Line]:
@@ -139,6 +171,7 @@ def _of_devices(question: Question) -> Iterator[_Line]:
             "device",
             paths=_paths(ops),
             callers=_callers(ops[0]),
+            jacobian=_jacobian(ops),
         )
 
 
@@ -159,6 +192,11 @@ def _of_graphs(question: Question) -> Iterator[_Line]:
 
 def _line_of(op: HotOp) -> tuple[str, int]:
     return (op.known.file, op.known.line) if op.known is not None else ("", 0)
+
+
+def _jacobian(ops: list[HotOp]) -> Jacobian | None:
+    found = {op.known.jacobian for op in ops if op.known and op.known.jacobian}
+    return found.pop() if len(found) == 1 else None
 
 
 def _callers(op: HotOp) -> tuple[tuple[str, int], ...]:
@@ -220,8 +258,20 @@ def costly_call_line(question: Question) -> str:
 
 @fact
 def costly_call_does(question: Question) -> str:
-    """What the call does, by its library's documentation, as the end of a sentence."""
-    return _costly(question).known.why
+    """What the call does, by its library's documentation, as the end of a sentence; of
+    a Jacobian with the numbers of its outputs and inputs, where the shapes tell.
+    """
+    costly = _costly(question)
+    sizes = costly.at.jacobian if costly.known.passes else None
+    if sizes is None:
+        return costly.known.why
+    return f"{costly.known.why}, here {_counted(sizes)}"
+
+
+def _counted(sizes: Jacobian) -> str:
+    """`1,056 outputs of 30 inputs`."""
+    words = ("output", sizes.outputs), ("input", sizes.inputs)
+    return " of ".join(f"{n:,} {word}{'s' * (n != 1)}" for word, n in words)
 
 
 @fact

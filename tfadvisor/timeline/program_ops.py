@@ -30,6 +30,8 @@ from tfadvisor.program.flow import (
 )
 from tfadvisor.program.in_words import in_words, scattered, target
 from tfadvisor.program.inverses import inverse_in, only_multiplied
+from tfadvisor.program.jacobians import Jacobian, jacobian_of, takes_passes
+from tfadvisor.program.loops_in_call import costliest_line
 from tfadvisor.program.made_of import made_of
 from tfadvisor.program.matrix_products import DotSize, multiplied_type, products
 from tfadvisor.program.only_for_numbers import only_for_numbers
@@ -99,7 +101,8 @@ class OpsOfProgram:
         copied = copied_argument(instruction)
         gradient = kernel_gradient(instruction)
         multiplied = multiplied_type(instruction)
-        location = self._location(instruction)
+        inner = costliest_line(instruction, self._costs)
+        location = inner or self._location(instruction)
         inverse = inverse_in(location.op_name) if location is not None else ""
         return instruction.name, InProgram(
             opcode=instruction.opcode,
@@ -123,7 +126,12 @@ class OpsOfProgram:
             only_multiplied=bool(inverse) and inverse in only_multiplied(self._program),
             patches=gradient.size if gradient and gradient.is_of_patches else "",
             only_for=only_for_numbers(self._program).get(instruction.name, ()),
+            jacobian=self._jacobian(location),
         )
+
+    def _jacobian(self, location: SourceLocation | None) -> Jacobian | None:
+        is_pass = location is not None and takes_passes(location.op_name)
+        return jacobian_of(self._program) if is_pass else None
 
 
 def find_instruction(module: Module, event_name: str) -> Instruction | None:
@@ -214,6 +222,9 @@ class InProgram(msgspec.Struct, frozen=True):
     patches: str = ""
     """Of the gradient of a convolution whose kernel is as large as its stride, the
     kernel's size: `2 × 2`.
+    """
+    jacobian: Jacobian | None = None
+    """Of an op that takes derivatives along many directions for its program's result.
     """
     stated: bool = False
     """Whether it is the profiler that says this, and no HLO: only opcode, effect and

@@ -153,3 +153,48 @@ def test_the_table_is_whole() -> None:
         conditions = (*known.keyword, *known.without, known.first, known.where)
         named += [(name, conditions) for name in known.calls]
     assert len(named) == len(set(named))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "jac = jax.jit(jax.jacrev(f))\nj = jac(x)  # here",
+        "back = jax.jacobian(f)\njac = jax.jit(back)\nj = jac(x)  # here",
+        "class A:\n"
+        "    def __init__(self): self.jac = jax.jit(jax.jacrev(f))\n"
+        "    def act(self, x): return self.jac(x)  # here",
+        "j = jax.jacrev(f)(x)  # here",
+    ],
+)
+def test_a_jacobian_costs_where_the_function_is_called_that_takes_it(
+    code: str,
+) -> None:
+    path = "jit(f)/vmap(transpose(jvp()))/mul"
+    found = made_on(code, "device", path, around=True)
+
+    assert found is not None
+    assert "jacfwd" in found.known.change
+    assert found.words.startswith(("jax.jacrev", "jax.jacobian"))
+    assert made_on(code, "device", "jit(f)/transpose(jvp())/mul", around=True) is None
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "step = jax.jit(jax.grad(loss))\ng = step(x)  # here",
+        "step = jax.jit(model)\nstep = jax.jit(jax.jacrev(f))\nj = step(x)  # here",
+    ],
+)
+def test_a_gradient_or_an_unclear_name_is_no_jacobian(code: str) -> None:
+    path = "jit(f)/vmap(transpose(jvp()))/mul"
+
+    assert made_on(code, "device", path, around=True) is None
+
+
+@pytest.mark.parametrize("name", ["binomial", "multinomial", "poisson"])
+def test_counts_are_drawn_by_rejection(name: str) -> None:
+    code = f"x = jax.random.{name}(key, n, p)[:-1]  # here"
+    found = made_on(code, "device", "jit(f)/while/body/while")
+
+    assert found is not None
+    assert "normal approximation" in found.known.change
