@@ -122,6 +122,8 @@ class PipelinePython(msgspec.Struct, frozen=True):
     """
     adapter: str
     """The file and function of Keras that asks a PyDataset; "" for none."""
+    generator: str = ""
+    """The same that asks a Python generator, which gives it whole batches."""
     calls: tuple[RunShare, ...] = ()
     """The program's functions that come in it again and again, with all that they call,
     most time first; their fractions are of these seconds. The places of each are its

@@ -26,6 +26,8 @@ _RUNS = re.compile(
 )
 """Files of TensorFlow and Keras that call the program's Python for a pipeline."""
 _ADAPTER = "py_dataset_adapter.py"
+_OF_GENERATORS = "generator_data_adapter.py"
+"""Of Keras, which wants whole batches of a generator."""
 _WAITS = frozenset("threading.py queue.py connection.py selectors.py pool.py".split())
 """Files in which a thread that has nothing to do waits."""
 _FRAMEWORKS = ("tensorflow", "keras", "tf_keras")
@@ -58,7 +60,8 @@ def pipeline_python(
         own=float(mine.us[is_own].sum() / total),
         around=float(mine.us[is_around].sum() / total),
         library=_library(mine.us[is_own], lines[is_own], package[is_own]),
-        adapter=_adapter(stacks, mine),
+        adapter=_adapter(stacks, mine, _ADAPTER),
+        generator=_adapter(stacks, mine, _OF_GENERATORS),
         calls=own_calls(stacks, mine, mine),
     )
 
@@ -117,11 +120,12 @@ def _library(
 def _adapter(
     stacks: Stacks,
     sampled: Sampled,
+    file: str,
 ) -> str:
-    """The first function of it that is met."""
+    """The first function of a file of Keras that is met; "" for none."""
     seen = stacks.frame[sampled.stack]
     for key in distinct(seen[seen != NOBODY]).tolist():
         call = stacks.frames[key]
-        if PurePath(call.file).name == _ADAPTER:
-            return f"{_ADAPTER} {call.function}"
+        if PurePath(call.file).name == file:
+            return f"{file} {call.function}"
     return ""

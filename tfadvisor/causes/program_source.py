@@ -47,6 +47,7 @@ from tfadvisor.causes.loops_of_numbers import (
 from tfadvisor.causes.made_anew import MadeAnew, called_again, made_anew
 from tfadvisor.causes.metric_classes import metric_class
 from tfadvisor.causes.rounds import Rounds, rounds_of
+from tfadvisor.causes.rows_last import RowsLast, rows_last
 from tfadvisor.causes.same_again import SameAgain, same_again
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
 from tfadvisor.causes.static_objects import static_object
@@ -456,6 +457,13 @@ class ProgramSource:
         if any(host.is_on_devices(call) for call in calls_in(loop)):
             return ""
         return head_of(loop)
+
+    def rows_last(
+        self, file: str, line: int, callers: Sequence[int]
+    ) -> RowsLast | None:
+        """As of the file; None where that is not there."""
+        parsed = self.files.read(file)
+        return None if parsed is None else rows_last(parsed, line, callers)
 
     def metric_class(self, file: str, line: int) -> str:
         """As of the file; "" where that is not there."""

@@ -36,6 +36,7 @@ from tfadvisor.metrics import (
     products,  # noqa: F401
     programs,  # noqa: F401
     repeated,  # noqa: F401
+    rows_last,  # noqa: F401
     same_in_graph,  # noqa: F401
     same_python,  # noqa: F401
     signals,  # noqa: F401

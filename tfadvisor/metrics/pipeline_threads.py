@@ -56,6 +56,17 @@ def pipeline_library(question: Question) -> str:
 
 
 @fact
+def batch_generator_sign(question: Question) -> str:
+    """The function of Keras that, by samples of the run, asks a Python generator for
+    whole batches: `generator_data_adapter.py get_tf_iterator`.
+    """
+    found = _python(question).generator
+    if not found:
+        raise MetricAbsent("Keras is not seen to ask a generator for batches")
+    return found
+
+
+@fact
 def pipeline_threads(question: Question) -> str:
     """The end of a sentence, its full stop, and what these threads do as another one;
     the full stop alone where no samples tell.

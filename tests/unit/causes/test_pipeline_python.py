@@ -53,6 +53,15 @@ def test_keras_asks_a_dataset_of_the_programs() -> None:
     assert found.adapter == "py_dataset_adapter.py _finite_generator"
 
 
+def test_keras_asks_a_generator_of_the_programs() -> None:
+    adapter = "keras/trainers/data_adapters/generator_data_adapter.py"
+    found = pipeline((f"{SCRIPT} {adapter}:get_tf_iterator:60 {LOAD}", 50))
+
+    assert found is not None
+    assert found.generator == "generator_data_adapter.py get_tf_iterator"
+    assert found.adapter == ""
+
+
 @pytest.mark.parametrize(
     "calls",
     [f"{SCRIPT} {LOAD} {WAITS}", f"saver.py:save:9 {H5PY}"],

@@ -370,6 +370,7 @@ export interface PipelinePython {
   around: number;
   library: string;
   adapter: string;
+  generator: string;
   calls: RunShare[];
 }
 
