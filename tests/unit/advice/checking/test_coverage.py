@@ -37,6 +37,8 @@ def test_no_rule_cites_a_tip_that_is_not_listed() -> None:
         "CUPTI-",
         "CUDA-",
         "KER-",
+        "NPD-",
+        "PYD-",
         "TPU-",
         "TFG-0.",
     )  # of profilers and systems, and the guide on recording
