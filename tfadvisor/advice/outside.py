@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from tfadvisor.advice.findings import OUTSIDE, Evidence, Finding, Fix, Location, Verdict
 from tfadvisor.advice.measured import Measured
+from tfadvisor.advice.op_by_op import cure_of
 from tfadvisor.causes import (
     FIRST_BATCH,
     FIRST_STEP,
@@ -27,11 +28,15 @@ from tfadvisor.units import duration, percent
 from tfadvisor.vocabulary import Severity
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tfadvisor.causes import (
         CompiledAgain,
+        EagerOps,
         Growing,
         MadeCall,
         ProgramSource,
+        RunPlace,
     )
 
 MADE_ANEW = "a compiled function that is made anew in each call"
@@ -104,7 +109,7 @@ def outside_of(
             *beside,
             *_predicted_in_steps(account),
             *_compiled_in_steps(account, framework, source),
-            *_op_by_op_in_steps(account),
+            *_op_by_op_in_steps(account, framework, source),
         ]
         return tuple(sorted(found, key=lambda part: -part.share))
     if measured is None or measured.between < LARGE_OUTSIDE:
@@ -164,7 +169,9 @@ def _compiled_in_steps(
     return found
 
 
-def _op_by_op_in_steps(account: RunAccount) -> list[Outside]:
+def _op_by_op_in_steps(
+    account: RunAccount, framework: str, source: ProgramSource | None
+) -> list[Outside]:
     """A statement of the loop in which Python runs ops one by one; a finding about the
     launches of each step says the same better.
     """
@@ -182,7 +189,10 @@ def _op_by_op_in_steps(account: RunAccount) -> list[Outside]:
             known = _by_samples(ops, account, " within the loop")
             title = f"{percent(part.op_by_op)} of the run is ops one by one"
             place = next((f" ({at.file}:{at.line})" for at in part.places), "")
-            fix = _COMPILE_THE_CALL
+            steps = account.parts[0]
+            within = (*steps.places[:1], *account.ops_within)
+            eager = _eager_ops(part.ops_at, within, framework, source)
+            fix = _COMPILE_THE_CALL if eager is None else cure_of(eager)
             found.append(
                 replace(known, title=title + place, category="launch", fix=fix)
             )
@@ -428,7 +438,10 @@ def _share_of(part: RunPart, kind: str) -> float:
 def _by_its_source(
     found: Outside, part: RunPart, framework: str, source: ProgramSource | None
 ) -> Outside:
-    """With the cure that the program's source shows on its first line."""
+    """With the cure that the program's source shows, mostly on its first line."""
+    if found.fix is _COMPILE_THE_CALL:
+        ops = _eager_ops(part.ops_at, _calls_within(part), framework, source)
+        return found if ops is None else replace(found, fix=cure_of(ops))
     if found.fix is not None and found.fix is not _ASK_HOW_OFTEN:
         return _with_its_compiler(found, part, framework, source)
     made = None
@@ -436,6 +449,25 @@ def _by_its_source(
         place = part.places[0]
         made = source.costly_call(place.file, place.line, "host")
     return found if made is None else replace(found, fix=_cheaper(made))
+
+
+def _calls_within(part: RunPart) -> tuple[RunPlace, ...]:
+    """The statement first, in what holds it: where that is what a library calls, it is
+    a function of its own.
+    """
+    around = part.places[:1]
+    is_called = around and around[0].function == part.what
+    return (*around, *(around if is_called else ()), *part.ops_within)
+
+
+def _eager_ops(
+    at: Sequence[RunShare],
+    within: Sequence[RunPlace],
+    framework: str,
+    source: ProgramSource | None,
+) -> EagerOps | None:
+    """As eager_ops; None where no source is known."""
+    return None if source is None else source.eager_ops(at, within, framework)
 
 
 def _cheaper(made: MadeCall) -> Fix:

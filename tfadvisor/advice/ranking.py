@@ -36,6 +36,7 @@ from tfadvisor.advice.judging.judge_rules import Fired, broken_by
 from tfadvisor.advice.judging.judged import Judged, is_few, is_guessed
 from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.advice.measured import bounded, measured_finding
+from tfadvisor.advice.op_by_op import with_its_cure
 from tfadvisor.advice.outside import MADE_ANEW, Outside
 from tfadvisor.advice.savings import LARGE, Calibration, Foreseen, foresee, plan_of
 from tfadvisor.metrics import Metrics
@@ -423,7 +424,9 @@ def _with_part_of_run(
     """
     part = outside.finding(severity_of(outside.share))
     if _is_found_in_steps(outside, part, findings):
-        return findings
+        if not outside.in_steps:
+            return findings
+        return tuple(with_its_cure(each, part) for each in findings)
     same = next((each for each in findings if _compiles_in_steps(each, part)), None)
     if same is None:
         return _inserted(findings, part, lambda other: _of_run(other, evidence))
@@ -460,8 +463,11 @@ meanwhile.
 
 def _waits_for_devices(outside: Outside, metrics: Metrics) -> bool:
     """Whether ops that Python runs one by one take far more of the steps than the
-    devices are idle: the call of one returns late where what is queued has to end.
+    devices are idle: the call of one returns late where what is queued has to end. A
+    window without such ops says nothing of them.
     """
+    if metrics.value("ops_one_by_one") == 0:
+        return False
     idle = 1 - (metrics.value("compute_fraction") or 0.0)
     is_by_op = outside.in_steps and outside.category == "launch"
     return is_by_op and outside.share > _MEANWHILE * idle

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tfadvisor.causes.compilable import HostWork
     from tfadvisor.causes.compiled_again import CompiledAgain
     from tfadvisor.causes.costly_calls import CostlyCall, MadeCall, Where
+    from tfadvisor.causes.eager_ops import EagerOps
     from tfadvisor.causes.growing import Growing
     from tfadvisor.causes.indexed import Indexed
     from tfadvisor.causes.made_anew import MadeAnew
@@ -47,6 +48,7 @@ else:
             "CostlyCall": "costly_calls",
             "CompiledAgain": "compiled_again",
             "Growing": "growing",
+            "EagerOps": "eager_ops",
             "HostWork": "compilable",
             "Indexed": "indexed",
             "MadeAnew": "made_anew",
@@ -91,6 +93,7 @@ __all__ = [
     "CompiledAgain",
     "CostlyCall",
     "Done",
+    "EagerOps",
     "Growing",
     "HostWork",
     "Indexed",

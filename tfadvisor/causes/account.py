@@ -77,6 +77,15 @@ class RunPart(RunShare, frozen=True):
     """What it consists of, the largest first; they add up to it."""
     op_by_op: float = 0.0
     """Of the account's time, 0..1: where Python runs ops one by one in it."""
+    ops_at: tuple[RunShare, ...] = ()
+    """The program's innermost lines there, most time first; their fractions are of that
+    time.
+    """
+    ops_within: tuple[RunPlace, ...] = ()
+    """The program's functions below its statement in each of which nearly all of that
+    time lies, one inside of another, the outermost first; each with its line that takes
+    most.
+    """
     in_python: float = 0.0
     """Of the account's time, 0..1: of a statement of the program's loop, while Python
     of the program, NumPy or the like runs, and nothing that may use a device or wait.
@@ -174,6 +183,10 @@ class RunAccount(msgspec.Struct, frozen=True):
     ops_in: RunPlace | None = None
     """The program's function below the loop in which nearly all of these ops run, with
     its line that takes most; None where there is none.
+    """
+    ops_within: tuple[RunPlace, ...] = ()
+    """That and those inside of it in each of which nearly all of these ops run, the
+    outermost first.
     """
     pipeline: PipelinePython | None = None
     """What an input pipeline runs in Python on other threads; None for nothing."""

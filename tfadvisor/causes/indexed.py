@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from tfadvisor.causes.called import calls_in, last_name, stored_in
+from tfadvisor.causes.called import Function, calls_in, last_name, stored_in
 from tfadvisor.causes.compiled_names import HostCalls
 from tfadvisor.causes.loop_data import bindings_in, names_in
 from tfadvisor.causes.source_files import ParsedFile
@@ -15,6 +15,7 @@ from tfadvisor.causes.witness import (
     COMPREHENSIONS,
     covers,
     functions_around,
+    head_of,
     own_nodes,
 )
 
@@ -29,6 +30,7 @@ _IN_PYTHON = (
     | ast.Constant
     | ast.JoinedStr
 )
+_GOING_OVER = frozenset("enumerate reversed tqdm zip".split())
 _Rounds = ast.For | ast.While | COMPREHENSIONS
 
 
@@ -66,13 +68,109 @@ def indexed_on(parsed: ParsedFile, line: int, host: HostCalls) -> Indexed | None
     return None
 
 
+def gone_over_on(parsed: ParsedFile, line: int, host: HostCalls) -> Indexed | None:
+    """The first array, which may lie on a device, over whose elements a loop with its
+    head on a line goes: `weights` of `for i, w in enumerate(weights)`.
+    """
+    scope = [parsed.tree, *functions_around(parsed.tree, line)][-1]
+    on_host = _made_on_host(scope, host)
+    for node in own_nodes(scope):
+        if isinstance(node, ast.For) and node.lineno == line:
+            arrays = [*map(ast.unparse, _gone_over(node.iter))]
+            for array in (name for name in arrays if name not in on_host):
+                return Indexed(head_of(node), array, parsed.file, line, False)
+    return None
+
+
+def _gone_over(iterated: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(iterated, ast.Name | ast.Attribute):
+        yield iterated
+    elif isinstance(iterated, ast.Call) and last_name(iterated) in _GOING_OVER:
+        for given in iterated.args:
+            yield from _gone_over(given)
+
+
+def indexed_for_caller(
+    parsed: ParsedFile, line: int, calling: ParsedFile, call_line: int
+) -> Indexed | None:
+    """The part that a line of a function takes with an index that the loop around the
+    call of the function gives it: `values[index]`. Its array is the argument of the
+    call that it comes of.
+    """
+    around = functions_around(parsed.tree, line)
+    scope = [calling.tree, *functions_around(calling.tree, call_line)][-1]
+    nodes = [*own_nodes(scope)]
+    loops = [
+        node for node in nodes if isinstance(node, _Rounds) and _in(node, call_line)
+    ]
+    if not around or not loops:
+        return None
+    of_round = stored_in(loops[-1])
+    for call in nodes:
+        if not isinstance(call, ast.Call) or not covers(call, call_line):
+            continue
+        if last_name(call) == around[-1].name:
+            part = _part_of_argument(around[-1], line, call, of_round)
+            if part is not None:
+                return Indexed(*part, calling.file, call_line, False)
+    return None
+
+
+def _part_of_argument(
+    function: Function, line: int, call: ast.Call, of_round: set[str]
+) -> tuple[str, str] | None:
+    """(the part, the argument): of one that does not change in the rounds."""
+    given = _arguments(function, call)
+    varies = {name for name, value in given.items() if names_in(value) & of_round}
+    found = _part_by(function, line, varies)
+    array = None if found is None else _comes_of(function, found, given)
+    if found is None or array is None or names_in(array) & of_round:
+        return None
+    return ast.unparse(found), ast.unparse(array)
+
+
+def _arguments(function: Function, call: ast.Call) -> dict[str, ast.expr]:
+    names = [name.arg for name in (*function.args.posonlyargs, *function.args.args)]
+    is_bound = names[:1] == ["self"] and isinstance(call.func, ast.Attribute)
+    given = dict(zip(names[is_bound:], call.args, strict=False))
+    return given | {word.arg: word.value for word in call.keywords if word.arg}
+
+
+def _part_by(function: Function, line: int, varies: set[str]) -> ast.Subscript | None:
+    for node in own_nodes(function):
+        if (
+            isinstance(node, ast.Subscript)
+            and covers(node, line)
+            and _takes_a_part(node, varies)
+        ):
+            return node
+    return None
+
+
+def _comes_of(
+    function: Function, part: ast.Subscript, given: dict[str, ast.expr]
+) -> ast.expr | None:
+    """The argument which is the array, or which holds it."""
+    names = names_in(part.value)
+    for binding in bindings_in(function):
+        if binding.written & names:
+            names |= names_in(binding.value)
+    found = [given[name] for name in given if name in names]
+    plain = [value for value in found if isinstance(value, ast.Name | ast.Attribute)]
+    return plain[0] if len(plain) == 1 else None
+
+
 def _made_on_host(scope: ast.AST, host: HostCalls) -> set[str]:
-    return {
-        name
-        for binding in bindings_in(scope)
-        if _is_of_python(binding.value, host)
-        for name in binding.written
-    }
+    """Elements of what lies there do so, too."""
+    bindings = [*bindings_in(scope)]
+    found = set[str]()
+    before = None
+    while before != found:
+        before = set(found)
+        for binding in bindings:
+            if _is_of_python(binding.value, host, found):
+                found |= binding.written
+    return found
 
 
 def _in(node: ast.AST, line: int) -> bool:
@@ -88,10 +186,18 @@ def _takes_a_part(node: ast.Subscript, of_round: set[str]) -> bool:
     return is_plain and is_read and bool(names_in(node.slice) & of_round)
 
 
-def _is_of_python(value: ast.AST, host: HostCalls) -> bool:
-    """Whether it is known to lie on the host: a list, what NumPy or a builtin gives."""
+def _is_of_python(value: ast.AST, host: HostCalls, known: set[str]) -> bool:
+    """Whether it is known to lie on the host: a list, what NumPy or a builtin gives;
+    what goes over arrays gives their elements. known: names of what does.
+    """
     if isinstance(value, ast.BinOp):
-        return _is_of_python(value.left, host) or _is_of_python(value.right, host)
+        sides = value.left, value.right
+        return any(_is_of_python(side, host, set()) for side in sides)
+    if isinstance(value, ast.Call) and last_name(value) in _GOING_OVER:
+        return all(
+            ast.unparse(given) in known or _is_of_python(given, host, known)
+            for given in value.args
+        )
     if isinstance(value, ast.Call):
         return not host.may_dispatch(value)
     return isinstance(value, _IN_PYTHON)

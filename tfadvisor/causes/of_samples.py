@@ -48,7 +48,7 @@ from tfadvisor.causes.own_lines import (
     done_in_steps,
     innermost_own,
     outermost_own,
-    own_function,
+    own_functions,
     own_lines,
     place_of_frame,
 )
@@ -175,6 +175,7 @@ def account_of(
     steps, apart = time.in_the_level()
     parts = tuple(_filled(part, fill) for part in time.parts(steps, apart))
     ops = steps.only(stacks.op_by_op[steps.stack])
+    within = own_functions(stacks, ops, level.depth)
     python = steps.only(stacks.in_python(level.depth)[steps.stack])
     return RunAccount(
         seconds=time.total / 1e6,
@@ -186,7 +187,8 @@ def account_of(
         before=_before(stacks, whole.only(~since)),
         step_ms=samples.round_ms or None,
         ops_at=own_lines(stacks, ops, int(steps.us.sum())),
-        ops_in=own_function(stacks, ops, level.depth),
+        ops_in=next(iter(within), None),
+        ops_within=within,
         pipeline=pipeline_python(stacks, samples, first_us),
         python_at=own_lines(stacks, python, int(steps.us.sum())),
         calls=own_calls(stacks, python, steps, level.depth),
@@ -598,7 +600,8 @@ class _RunTime(msgspec.Struct, frozen=True):
     ) -> RunPart:
         places = self._places_of(sampled, depth, kind)
         share = self._share(sampled, kind, what, places)
-        alone = self.stacks.op_by_op[sampled.stack]
+        ops = sampled.only(self.stacks.op_by_op[sampled.stack])
+        ops_us = int(ops.us.sum())
         return RunPart(
             share.what,
             share.kind,
@@ -608,7 +611,9 @@ class _RunTime(msgspec.Struct, frozen=True):
             share.places,
             self._turns_of(sampled, kind),
             self.inside(sampled, depth),
-            int(sampled.us[alone].sum()) / self.total,
+            ops_us / self.total,
+            own_lines(self.stacks, ops, ops_us),
+            own_functions(self.stacks, ops, depth),
         )
 
     def _share(
@@ -889,6 +894,8 @@ def _sum(
         turns["turns"] = max(part.turns or 0, other.turns or 0) or None
         turns["parts"] = tuple(_together((*part.parts, *other.parts)))
         turns["op_by_op"] = part.op_by_op + other.op_by_op
+        if part.ops_within != other.ops_within and other.op_by_op:
+            turns["ops_within"] = ()
     return replace(
         part,
         fraction=part.fraction + other.fraction,

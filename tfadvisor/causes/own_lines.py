@@ -126,21 +126,39 @@ def done_in_steps(
     return tuple(found)
 
 
-def own_function(
+def own_functions(
     stacks: Stacks,
     sampled: Sampled,
     depth: int,
-) -> RunPlace | None:
-    """The program's outermost function below a depth in which nearly all of these runs
-    are, with its line that takes most; None where none is.
+) -> tuple[RunPlace, ...]:
+    """The program's functions below a depth in each of which nearly all of these runs
+    are, one inside of another, the outermost first; each with its line that takes most.
     """
-    calls = outermost_own(stacks, sampled, depth)
-    own = calls != NOBODY
-    us = np.bincount(calls[own], weights=sampled.us[own])
+    found: list[RunPlace] = []
+    frames = stacks.frame[sampled.stack, depth + 1 :]
+    is_own = stacks.is_own[frames]
+    for level in range(int(is_own.sum(axis=1).max(initial=0))):
+        is_it = is_own & (np.cumsum(is_own, axis=1) == level + 1)
+        has = is_it.any(axis=1)
+        at = frames[np.flatnonzero(has), is_it[has].argmax(axis=1)]
+        place = _mostly_in(stacks, at, sampled.only(has), int(sampled.us.sum()))
+        if place is None:
+            break
+        found.append(place)
+    return tuple(found)
+
+
+def _mostly_in(
+    stacks: Stacks, frames: Int64Array, sampled: Sampled, total_us: int
+) -> RunPlace | None:
+    """frames: of each run, the one of the program. None where no function holds nearly
+    all of the time.
+    """
+    us = np.bincount(frames, weights=sampled.us)
     lines = [(stacks.frames[key], time) for key, time in enumerate(us.tolist()) if time]
     time = added_up(((call.file, call.function), us) for call, us in lines)
     most = max(time, key=time.__getitem__, default=None)
-    if most is None or time[most] < _NEARLY_ALL * sampled.us.sum():
+    if most is None or time[most] < _NEARLY_ALL * total_us:
         return None
     of_it = [line for line in lines if (line[0].file, line[0].function) == most]
     return place_of_frame(max(of_it, key=itemgetter(1))[0])

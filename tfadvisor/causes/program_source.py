@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
+from tfadvisor.causes.account import RunPlace, RunShare
 from tfadvisor.causes.call_in_loop import CallInLoop, call_in_loop
 from tfadvisor.causes.called import Function, calls_in, last_name
 from tfadvisor.causes.compilable import HostWork, host_work
@@ -25,6 +27,7 @@ from tfadvisor.causes.eager_bodies import (
     eager_body,
     run_while_traced,
 )
+from tfadvisor.causes.eager_ops import EagerOps, EagerSource, eager_ops
 from tfadvisor.causes.growing import Growing, growing_on
 from tfadvisor.causes.indexed import Indexed, indexed_on
 from tfadvisor.causes.loop_data import (
@@ -509,6 +512,21 @@ class ProgramSource:
         if parsed is None:
             return None
         return indexed_on(parsed, line, self._host_calls(parsed))
+
+    def eager_ops(
+        self, at: Sequence[RunShare], within: Sequence[RunPlace], framework: str
+    ) -> EagerOps | None:
+        """As eager_ops of what Python runs op by op."""
+
+        def work(file: str, function: Function) -> HostWork:
+            return host_work(self.files, file, function)
+
+        with_text = [
+            replace(place, text=place.text or self.text_at(place.file, place.line))
+            for place in within
+        ]
+        known = EagerSource(self.files, self._host_calls, work, framework)
+        return eager_ops(known, at, with_text)
 
     def unchanged_arguments(
         self, function: str, names: frozenset[str]

@@ -299,6 +299,36 @@ def test_what_python_runs_op_by_op_is_to_be_compiled(
     assert found.fix.do.startswith("Python runs it op by op") is is_cured
 
 
+def test_what_runs_op_by_op_is_named_with_its_head(tmp_path: Path) -> None:
+    """By the source: the statement calls `check`, which calls `net`."""
+    (tmp_path / "train.py").write_text(
+        "import tensorflow as tf\n"
+        "def net(x):\n    return tf.tanh(x)\n"
+        "def check(x):\n    print(float(net(x)))\n"
+    )
+    line = RunPlace("train.py", 3, "net")
+    calls = (RunPlace("train.py", 5, "check"), line)
+    part = RunPart(
+        "check",
+        "other",
+        0.5,
+        50.0,
+        90,
+        (RunPlace("train.py", 25, ""),),
+        9,
+        (),
+        0.4,
+        ops_at=(RunShare("train.py:3", "other", 1.0, 40.0, 80, (line,)),),
+        ops_within=calls,
+    )
+
+    (found,) = outside_of(account(part), None, "tensorflow", ProgramSource(tmp_path))
+
+    assert found.fix is not None
+    assert "in net (train.py:3)" in found.fix.do
+    assert found.fix.snippet.startswith("@tf.function\ndef net(x):")
+
+
 def test_of_a_long_stay_in_one_call_nothing_is_asked() -> None:
     (found,) = outside_of(account(part("other", 0.3, LONG_STAYS)), None)
 

@@ -436,6 +436,20 @@ def test_ops_whose_calls_wait_for_the_devices_are_no_finding(
     assert bool(found.findings) is is_heard
 
 
+def test_a_window_without_such_ops_says_nothing_of_them() -> None:
+    """The recorded steps keep the devices busy for 80%, and dispatch no op alone."""
+    place = RunPlace("train.py", 63, "main")
+    op = RunPart("add", "other", 0.9, 90.0, 900, (place,), op_by_op=0.9)
+    steps = RunPart("steps", "steps", 1.0, 100.0, 1000, statements=(op,))
+    account = replace(run(0.0), parts=(steps,), steps=1.0)
+    known = Evidence(account=account)
+
+    assert ids(ranking(evidence=known, compute_fraction=0.8, ops_one_by_one=0)) == [
+        OUTSIDE
+    ]
+    assert ids(ranking(evidence=known, compute_fraction=0.8, ops_one_by_one=8)) == []
+
+
 BUILT = "a pipeline that Keras builds for each call of predict or evaluate"
 
 

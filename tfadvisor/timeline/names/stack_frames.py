@@ -120,8 +120,12 @@ _LOOKS_UP = frozenset({"_maybe_define_function", "trace_function"})
 _OPS = pattern(
     r"/tensorflow/python/ops/gen_(?!dataset_|experimental_dataset_|io_|optional_)\w+_ops\.py"
     r"|/keras/(?:src/)?layers/layer\.py"
+    r"|/tensorflow/python/(?:ops|framework)/(?:override_binary_operator"
+    r"|tensor_getitem_override|tensor_math_operator_overrides)\.py"
 )
-"""Of TensorFlow and Keras, what Python passes through for each op or layer."""
+"""Of TensorFlow and Keras, what Python passes through for each op or layer, also for
+`x[i]` and `x * y` of tensors.
+"""
 _EXECUTES = pattern(
     r"/tensorflow/python/(?:eager/execute|ops/gen_\w+_ops|ops/iterator_ops)\.py"
 )

@@ -348,6 +348,8 @@ export interface RunPart {
   turns: number | null;
   parts: RunShare[];
   op_by_op: number;
+  ops_at: RunShare[];
+  ops_within: RunPlace[];
   in_python: number;
   statements: RunPart[];
   fills: string;
@@ -397,6 +399,7 @@ export interface RunAccount {
   step_ms: number | null;
   ops_at: RunShare[];
   ops_in: RunPlace | null;
+  ops_within: RunPlace[];
   pipeline: PipelinePython | null;
   python_at: RunShare[];
   calls: RunShare[];

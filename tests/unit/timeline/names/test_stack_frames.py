@@ -69,6 +69,21 @@ def test_an_array_that_is_copied_to_the_device_is_no_op(
 
 
 @pytest.mark.parametrize(
+    ("file", "runs"),
+    [
+        ("ops/tensor_getitem_override.py", True),
+        ("framework/override_binary_operator.py", True),
+        ("ops/tensor_math_operator_overrides.py", True),
+        ("framework/tensor_conversion_registry.py", False),
+        ("framework/constant_op.py", False),
+    ],
+)
+def test_an_index_or_a_product_of_tensors_is_an_op(file: str, runs: bool) -> None:
+    """Most of their time is passed above the op itself."""
+    assert runs_op(f"{LIBRARIES}tensorflow/python/{file}", "_helper") is runs
+
+
+@pytest.mark.parametrize(
     ("file", "function", "work"),
     [
         (f"{LIBRARIES}numpy/lib/_npyio_impl.py", "__getitem__", Work.LOADING),
