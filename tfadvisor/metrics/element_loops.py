@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tfadvisor.causes import ProgramSource, RunPlace, RunShare
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import a_device, class_shares
 from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.causes import ProgramSource, RunPlace, RunShare
 
 
 class _InLoop(NamedTuple):
