@@ -56,7 +56,7 @@ def indexed_on(parsed: ParsedFile, line: int, host: HostCalls) -> Indexed | None
     around = [node for node in nodes if isinstance(node, _Rounds) and _in(node, line)]
     if not around:
         return None
-    of_round = set[str]().union(*map(stored_in, around))
+    of_round = set[str]().union(*map(_of_round, around))
     on_host = _made_on_host(scope, host)
     for node in nodes:
         if isinstance(node, ast.Subscript) and covers(node, line):
@@ -105,7 +105,7 @@ def indexed_for_caller(
     ]
     if not around or not loops:
         return None
-    of_round = stored_in(loops[-1])
+    of_round = _of_round(loops[-1])
     for call in nodes:
         if not isinstance(call, ast.Call) or not covers(call, call_line):
             continue
@@ -178,6 +178,33 @@ def _in(node: ast.AST, line: int) -> bool:
     if isinstance(node, ast.For | ast.While):
         return node.lineno < line <= (node.end_lineno or node.lineno)
     return isinstance(node, ast.expr) and covers(node, line)
+
+
+def _of_round(loop: ast.AST) -> set[str]:
+    """Variables that have another value in each round, but for the keys of a mapping:
+    what they look up is no part of an array.
+    """
+    keys = set[str]()
+    for node in ast.walk(loop):
+        if isinstance(node, ast.For | ast.comprehension):
+            keys |= _keys_in(node.target, node.iter)
+    return stored_in(loop) - keys
+
+
+def _keys_in(target: ast.expr, iterated: ast.expr) -> set[str]:
+    """`name` of `name, item in items.items()`, and of `name in ("x", "y")`."""
+    if isinstance(iterated, ast.Call) and not iterated.args:
+        looked_up = {"keys": target, "items": _first_of(target)}
+        return names_in(looked_up.get(last_name(iterated)) or ast.Tuple([]))
+    texts = getattr(iterated, "elts", ())
+    is_text = [
+        isinstance(part, ast.Constant) and isinstance(part.value, str) for part in texts
+    ]
+    return names_in(target) if is_text and all(is_text) else set()
+
+
+def _first_of(target: ast.expr) -> ast.expr | None:
+    return target.elts[0] if isinstance(target, ast.Tuple) else None
 
 
 def _takes_a_part(node: ast.Subscript, of_round: set[str]) -> bool:

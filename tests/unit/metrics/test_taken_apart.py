@@ -150,8 +150,19 @@ def test_the_source_says_what_is_taken_apart(
         "parts.append(losses[0])",
         "losses[i] = 3",
         "total = step(losses)",
+        "[table[k] for k in table.keys()]",
+        "[table[k] + v for k, v in table.items()]",
+        "[table[k] for k in ('x', 'y')]",
     ],
-    ids=["a list", "the same in each round", "written", "whole"],
+    ids=[
+        "a list",
+        "the same in each round",
+        "written",
+        "whole",
+        "by the keys of a mapping",
+        "by one of its items",
+        "by a name",
+    ],
 )
 def test_what_is_no_part_of_an_array_is_not_named(tmp_path: Path, line: str) -> None:
     assert parts_of(line, tmp_path).fact("indexed_part") is None
