@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -167,6 +167,19 @@ def test_what_an_op_is_made_of_is_the_least_constant_of_its_inputs() -> None:
         "outer": 0,
         "next": 0,
     }
+    assert graph.ops
+
+
+def test_of_a_version_that_does_not_say_what_keeps_a_state_nothing_is_constant() -> (
+    None
+):
+    k = made("k", kind="Const")
+    old = SimpleNamespace(
+        name="ck", type="MatMul", traceback=(STEP,), inputs=(Tensor(k),)
+    )
+    graph = FuncGraph(k, old)  # type: ignore[arg-type]
+
+    assert own_ops()["ops"] == [("ck", "MatMul", 0, 3, 0, 0)]
     assert graph.ops
 
 

@@ -101,7 +101,8 @@ _OF_CAPTURES = {"resource": OF_VARIABLES, "variant": OF_ARGUMENTS}
 def _made_of(op: Any, known: dict[str, int]) -> int:
     if op.type == "Placeholder":
         return known.get(op.name, OF_ARGUMENTS)
-    if op._is_stateful and op.type not in _READ_VARIABLES:
+    is_stateful = getattr(op, "_is_stateful", True)  # which older versions lack
+    if is_stateful and op.type not in _READ_VARIABLES:
         return OF_ARGUMENTS
     inputs = (known.get(given.op.name, OF_ARGUMENTS) for given in op.inputs)
     return min(inputs, default=OF_CONSTANTS)
