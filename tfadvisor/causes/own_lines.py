@@ -137,8 +137,9 @@ def own_functions(
     found: list[RunPlace] = []
     frames = stacks.frame[sampled.stack, depth + 1 :]
     is_own = stacks.is_own[frames]
-    for level in range(int(is_own.sum(axis=1).max(initial=0))):
-        is_it = is_own & (np.cumsum(is_own, axis=1) == level + 1)
+    nth = np.where(is_own, np.cumsum(is_own, axis=1), 0)
+    for level in range(1, int(nth.max(initial=0)) + 1):
+        is_it = nth == level
         has = is_it.any(axis=1)
         at = frames[np.flatnonzero(has), is_it[has].argmax(axis=1)]
         place = _mostly_in(stacks, at, sampled.only(has), int(sampled.us.sum()))

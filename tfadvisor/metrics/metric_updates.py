@@ -34,17 +34,17 @@ def _updates(question: Question) -> Updates:
     computed = compute_parts(question.run).parts
     if not any(part.path is not None and part.path.is_gradient for part in computed):
         raise MetricAbsent("no op is of a gradient, so no step is known to train")
-    made = [
-        (at, part)
-        for part in computed
-        if (at := noted.line_of(part.name, part.op_type)) is not None
-        and source.metric_class(at.file, at.line)
-    ]
-    if not made:
+    placed = [(noted.line_of(part.name, part.op_type), part) for part in computed]
+    lines = {
+        at: parts
+        for at, parts in listed((at, part) for at, part in placed if at).items()
+        if source.metric_class(at.file, at.line)
+    }
+    if not lines:
         raise MetricAbsent("no op is noted in update_state or result of a metric")
-    lines = listed(made)
     most = max(lines, key=lambda at: sum(part.total_ps for part in lines[at]))
-    return Updates(tuple(part for _, part in made), most, tuple(lines[most]))
+    every = tuple(part for parts in lines.values() for part in parts)
+    return Updates(every, most, tuple(lines[most]))
 
 
 @metric

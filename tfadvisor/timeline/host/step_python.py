@@ -120,11 +120,10 @@ def _programs(
 
 
 def _placed(call: StepPython, name: str, program: Module) -> StepPython:
-    from tfadvisor.program.loops_around import loop_around  # only with HLO
+    from tfadvisor.program import location_of  # only with HLO
+    from tfadvisor.program.loops_around import loop_around
 
     op = program.instruction(name)
-    from tfadvisor.program import location_of  # few traces ask it
-
     place = location_of(op) if op is not None else None
     if op is None or place is None or not place.file or place.is_installed:
         return call
