@@ -53,17 +53,19 @@ def _same(question: Question) -> Same:
 
 
 def _parts_alike(run: RunSummary) -> list[tuple[ComputedOp, MadeOf]]:
-    """Ops that are the same in each call, with what they are made of; nothing where all
-    are, as where a call is measured.
+    """Ops that are the same in each call, with what they are made of; nothing where no
+    op of theirs is known to be made of an argument, as where a call is measured.
     """
     least = MadeOf.CONSTANTS if _writes_variables(run) else MadeOf.VARIABLES
-    known = [
-        (part, run.op_lines.made_of(part.name, part.op_type))
+    noted = [
+        (part, made_of)
         for part in compute_parts(run).parts
         if part.count > 1
+        and (made_of := run.op_lines.made_of(part.name, part.op_type)) is not None
     ]
-    same = [(part, made_of) for part, made_of in known if made_of >= least]
-    return same if len(same) < len(known) else []
+    takes_arguments = any(made_of is MadeOf.ARGUMENTS for _, made_of in noted)
+    same = [(part, made_of) for part, made_of in noted if made_of >= least]
+    return same if takes_arguments else []
 
 
 def _writes_variables(run: RunSummary) -> bool:

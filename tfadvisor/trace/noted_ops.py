@@ -92,10 +92,12 @@ class NotedOps(msgspec.Struct, frozen=True, dict=True):
         lines = {op.at for op in self._called(path, op_type)}
         return lines.pop() if len(lines) == 1 else None
 
-    def made_of(self, path: str, op_type: str) -> MadeOf:
-        """What an op by its path is made of: as far as all of that name say so."""
+    def made_of(self, path: str, op_type: str) -> MadeOf | None:
+        """What an op by its path is made of, as far as all of that name say so; None
+        for one that is not noted.
+        """
         called = (op.made_of for op in self._called(path, op_type))
-        return min(called, default=MadeOf.ARGUMENTS)
+        return min(called, default=None)
 
     def _called(self, path: str, op_type: str) -> list[NotedOp]:
         for name in _endings(path):

@@ -71,9 +71,16 @@ def test_variables_change_where_an_op_may_write_one(kind: str) -> None:
         (),
         tuple(op._replace(made_of=MadeOf.ARGUMENTS) for op in NOTED),
         tuple(op._replace(made_of=MadeOf.CONSTANTS) for op in NOTED),
+        NOTED[:2],
         (*NOTED[2:], NOTED[0], NOTED[0]._replace(at=SOLVE)),
     ],
-    ids=["not noted", "of arguments", "a call is measured", "on several lines"],
+    ids=[
+        "not noted",
+        "of arguments",
+        "a call is measured",
+        "no argument noted",
+        "on several lines",
+    ],
 )
 def test_else_nothing_is_known_to_stay_the_same(noted: tuple[NotedOp, ...]) -> None:
     metrics = ops(noted=noted)

@@ -77,6 +77,6 @@ def test_what_ops_of_one_name_are_made_of_all_of_them_must_say(tmp_path: Path) -
 
     assert alone.made_of("call/while", "While") is MadeOf.CONSTANTS
     assert alone.made_of("while/Tile", "Tile") is MadeOf.VARIABLES
-    assert alone.made_of("while/Tile", "Pad") is MadeOf.ARGUMENTS
+    assert alone.made_of("while/Tile", "Pad") is None
     assert both.made_of("while", "While") is MadeOf.VARIABLES
     assert noted(tmp_path, NOTE).made_of("while", "While") is MadeOf.ARGUMENTS
