@@ -50,7 +50,7 @@ def _updates(question: Question) -> Updates:
 @metric
 def metric_update_fraction(question: Question) -> float:
     """Share of step time in ops that by the noted lines are made in update_state or
-    result of the program's own metrics, in steps that take gradients.
+    result of the program's own metrics, in a trace whose steps take gradients, too.
     """
     return compute_fraction_of(question, _updates(question).parts)
 
