@@ -24,9 +24,9 @@ from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import (
     COMPREHENSIONS,
     covers,
-    functions_around,
     made_by_calls,
     own_nodes,
+    scope_around,
 )
 
 _OUTERMOST = (ast.Assign, ast.AnnAssign, ast.Expr)
@@ -56,7 +56,7 @@ def call_in_loop(parsed: ParsedFile, line: int) -> CallInLoop | None:
     """Of the statement around a line, in a loop of its function, which does nothing but
     call what a compiler can trace; None for any other one.
     """
-    function = [parsed.tree, *functions_around(parsed.tree, line)][-1]
+    function = scope_around(parsed.tree, line)
     around = [
         node
         for node in own_nodes(function)

@@ -21,7 +21,7 @@ from tfadvisor.causes.called import (
 )
 from tfadvisor.causes.loop_data import bindings_in, names_in, spread
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import covers, functions_around, made_by_calls
+from tfadvisor.causes.witness import covers, made_by_calls, scope_around
 
 COMPILERS = frozenset("jit pjit pmap function filter_jit filter_pmap".split())
 """Functions and decorators of JAX, TensorFlow, Flax and Equinox."""
@@ -97,7 +97,7 @@ class HostCalls:
         """Whether each call of a line is known to run there, on nothing that another
         call gives: an array of a device is waited for where it is read.
         """
-        function = [self._tree, *functions_around(self._tree, line)][-1]
+        function = scope_around(self._tree, line)
         nodes = [
             node
             for node in ast.walk(function)

@@ -17,7 +17,7 @@ from tfadvisor.causes.called import Called, FileNames, dotted
 from tfadvisor.causes.last_of_all import last_of_all
 from tfadvisor.causes.loop_data import all_bindings_in
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import covers, functions_around, own_nodes
+from tfadvisor.causes.witness import covers, own_nodes, scope_around
 from tfadvisor.printable import cut
 from tfadvisor.tallies import listed
 
@@ -137,7 +137,7 @@ class CallsOfFile:
     def _on(self, line: int) -> list[_Made]:
         """Those that begin on a line; else those that it is a line of."""
         tree = self._parsed.tree
-        function = [tree, *functions_around(tree, line)][-1]
+        function = scope_around(tree, line)
         on_line = [
             made for made in self._made(function) if covers(_head(made.node), line)
         ]

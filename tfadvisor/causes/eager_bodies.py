@@ -29,12 +29,12 @@ from tfadvisor.causes.made_anew import (
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import (
     covers,
-    functions_around,
+    function_around,
     head_of,
     own_nodes,
     signature,
 )
-from tfadvisor.causes.wrapped_once import Wrapped, names_in, wrapped_once
+from tfadvisor.causes.wrapped_once import Wrapped, variables_in, wrapped_once
 from tfadvisor.timeline.names.frames import place_in_words
 
 _BODIES = {
@@ -71,8 +71,8 @@ def eager_body(
     """Of a line that calls such a loop or branch with a body that each round of a loop
     around it makes, or each call of its function, which is one of called_again.
     """
-    function = next(iter(functions_around(parsed.tree, line)[::-1]), None)
-    scope = parsed.tree if function is None else function
+    function = function_around(parsed.tree, line)
+    scope = function or parsed.tree
     own = [*own_nodes(scope)]
     for call in own:
         path = parsed.names.called(call).path if isinstance(call, ast.Call) else ""
@@ -166,8 +166,8 @@ def _compiled_again(
     parsed: ParsedFile, scope: Function | ast.Module, op: _Op
 ) -> CompiledAgain:
     own = itself(scope) if isinstance(scope, Function) else ""
-    bodies = {name for body in op.bodies for name in names_in(body)}
-    named = [*dict.fromkeys(names_in(op.call))]
+    bodies = {name for body in op.bodies for name in variables_in(body)}
+    named = [*dict.fromkeys(variables_in(op.call))]
     given = [name for name in named if name in op.variables - bodies - {own}]
     read = _read_by_bodies(parsed, scope, op, bodies)
     reads = tuple(sorted(read - {*given, own, *bodies}))
@@ -197,7 +197,7 @@ def _read_by_bodies(
     if isinstance(scope, Function):
         return set[str]().union(*(read_by(parsed, scope, body) for body in op.bodies))
     defined = [node for node in ast.walk(scope) if _is_one_of(node, bodies)]
-    return {name for node in defined for name in names_in(node)} & op.variables
+    return {name for node in defined for name in variables_in(node)} & op.variables
 
 
 def _is_one_of(node: ast.AST, names: set[str]) -> bool:

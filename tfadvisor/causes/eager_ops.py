@@ -32,10 +32,12 @@ from tfadvisor.causes.indexed import (
 from tfadvisor.causes.loop_data import bindings_in
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
 from tfadvisor.causes.witness import (
+    class_of,
     covers,
-    functions_around,
+    function_around,
     head_of,
     own_nodes,
+    scope_around,
     signature,
 )
 from tfadvisor.timeline.names.frames import place_in_words
@@ -178,7 +180,7 @@ def _caller(within: Sequence[RunPlace], place: RunPlace) -> RunPlace | None:
 
 def _loop_at(parsed: ParsedFile, line: int) -> ast.For | None:
     """The innermost one that has a line."""
-    scope = [parsed.tree, *functions_around(parsed.tree, line)][-1]
+    scope = scope_around(parsed.tree, line)
     found = None
     for node in own_nodes(scope):
         if isinstance(node, ast.For) and covers(node, line):
@@ -304,7 +306,7 @@ def _through_the_device(source: EagerSource, at: Sequence[RunShare]) -> EagerOps
     parsed = source.files.read(place.file)
     if parsed is None:
         return None
-    scope = [parsed.tree, *functions_around(parsed.tree, place.line)][-1]
+    scope = scope_around(parsed.tree, place.line)
     for node in own_nodes(scope):
         if isinstance(node, ast.Call) and covers(node, place.line):
             call = _read_at_once(parsed, node)
@@ -401,20 +403,19 @@ class _Known(NamedTuple):
 
 def _function_at(source: EagerSource, place: RunPlace) -> _Known | None:
     parsed = source.files.read(place.file)
-    around = functions_around(parsed.tree, place.line) if parsed is not None else []
-    if parsed is None or not around or around[-1].name != place.function:
+    if parsed is None:
         return None
-    return _Known(parsed, around[-1], _base_of(parsed, around[-1]))
+    function = function_around(parsed.tree, place.line)
+    if function is None or function.name != place.function:
+        return None
+    return _Known(parsed, function, _base_of(parsed, function))
 
 
 def _base_of(parsed: ParsedFile, method: Function) -> str:
-    for node in ast.walk(parsed.tree):
-        if isinstance(node, ast.ClassDef) and method in node.body:
-            for base in node.bases:
-                path = parsed.names.stands_for(base).path
-                if path.rpartition(".")[2] in _MODULES:
-                    return path
-    return ""
+    of = class_of(parsed.tree, method)
+    bases = [] if of is None else of.bases
+    paths = (parsed.names.stands_for(base).path for base in bases)
+    return next((path for path in paths if path.rpartition(".")[2] in _MODULES), "")
 
 
 def _compiled_whole(
@@ -500,14 +501,10 @@ def _of_lines(
     statement = _statement_at(known.function, here[0])
     if not by or statement is None or _reads_values(known.parsed, statement):
         return None
+    if any(map(_keeps, ast.walk(statement))):
+        return None
     work = source.work(place.file, known.function).what
     reads = _locals_read(known.function, statement)
-    if any(
-        isinstance(node, ast.Attribute | ast.comprehension)
-        and isinstance(getattr(node, "ctx", ast.Store()), ast.Store)
-        for node in ast.walk(statement)
-    ):  # it keeps what it makes, or has variables of its own
-        return None
     written = sorted(stored_in(statement))
     text = ast.unparse(statement)
     given = f"@{by}\ndef one_round({', '.join(reads)}):        # once, not in the loop"
@@ -538,6 +535,12 @@ def _reads_values(parsed: ParsedFile, statement: ast.stmt) -> bool:
         or (isinstance(call.func, ast.Name) and call.func.id in _BUILTINS)
         for call in calls_in(statement)
     )
+
+
+def _keeps(node: ast.AST) -> bool:
+    """Whether it writes an attribute, or has variables of its own."""
+    is_written = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    return is_written or isinstance(node, ast.comprehension)
 
 
 def _locals_read(function: Function, statement: ast.stmt) -> list[str]:

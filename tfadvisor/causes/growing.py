@@ -19,11 +19,11 @@ from tfadvisor.causes.loop_data import Loop
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import (
     covers,
-    functions_around,
+    function_around,
     head_of,
     own_nodes,
 )
-from tfadvisor.causes.wrapped_once import names_in
+from tfadvisor.causes.wrapped_once import variables_in
 from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.timeline.names.stack_frames import FRAMEWORKS
 
@@ -64,8 +64,8 @@ def growing_on(
     files: Sequence[ParsedFile], parsed: ParsedFile, line: int
 ) -> Growing | None:
     """Of what a line reads: in a loop around it, or around calls of its function."""
-    function = next(iter(functions_around(parsed.tree, line)[::-1]), None)
-    scope = parsed.tree if function is None else function
+    function = function_around(parsed.tree, line)
+    scope = function or parsed.tree
     stated = [
         node
         for node in own_nodes(scope)
@@ -88,11 +88,11 @@ def _by_callers(
     arguments = [argument.arg for argument in function.args.args]
     for parsed, call in _calls_of(files, function.name):
         given = [*_given(arguments, call, read)]
-        names = {name for node in given for name in names_in(node)}
-        around = functions_around(parsed.tree, call.lineno)
-        found = _around(parsed, around[-1] if around else parsed.tree, call, given)
-        if found is None and around and depth < _DEEPEST:
-            found = _by_callers(files, around[-1], names, depth + 1)
+        names = {name for node in given for name in variables_in(node)}
+        around = function_around(parsed.tree, call.lineno)
+        found = _around(parsed, around or parsed.tree, call, given)
+        if found is None and around is not None and depth < _DEEPEST:
+            found = _by_callers(files, around, names, depth + 1)
         if found is not None:
             return found
     return None
@@ -105,7 +105,7 @@ def _around(
     whole = ast.Tuple(given, ast.Load())
     for loop in own_nodes(scope):
         if isinstance(loop, Loop) and covers(loop, call.lineno):
-            found = _grown(parsed, loop, whole, {*names_in(whole)})
+            found = _grown(parsed, loop, whole, {*variables_in(whole)})
             if found is not None:
                 return found
     return None
@@ -138,14 +138,16 @@ def _reaching(scope: ast.AST, stated: ast.stmt) -> set[str]:
     """
     own = [*own_nodes(scope)]
     sources = [
-        (stored_in(node), {*names_in(node.value)})
+        (stored_in(node), {*variables_in(node.value)})
         for node in own
         if isinstance(node, ast.Assign)
     ]
     sources += [
-        ({node.name}, {*names_in(node)}) for node in own if isinstance(node, Function)
+        ({node.name}, {*variables_in(node)})
+        for node in own
+        if isinstance(node, Function)
     ]
-    found, before = {*names_in(stated)}, set[str]()
+    found, before = {*variables_in(stated)}, set[str]()
     while found != before:
         before = {*found}
         for written, read in sources:
@@ -192,7 +194,7 @@ def _joined(parsed: ParsedFile, node: ast.AST) -> tuple[str, ast.Call | None]:
         target, called = node.targets[0], parsed.names.called(node.value)
         is_joining = called.package in _PACKAGES and called.names[-1] in _JOINING
         name = target.id if isinstance(target, ast.Name) else ""
-        if is_joining and name in names_in(node.value):
+        if is_joining and name in variables_in(node.value):
             return name, node.value
     return "", None
 
@@ -204,7 +206,7 @@ def _piece(joined: ast.Call, name: str) -> str:
         for node in pieces
         for inner in (node.elts if isinstance(node, ast.List | ast.Tuple) else [node])
     ]
-    others = [node for node in flat if name not in names_in(node)]
+    others = [node for node in flat if name not in variables_in(node)]
     return ast.unparse(others[0]) if len(others) == 1 else "new"
 
 
@@ -227,7 +229,11 @@ def _parts(given: ast.AST, changing: set[str]) -> Iterator[str]:
 def _grows(bound: ast.expr, changing: set[str]) -> bool:
     if not isinstance(bound, ast.Slice) or bound.upper is None:
         return False
-    begins = set() if bound.lower is None else {*names_in(bound.lower)}
+    begins = set() if bound.lower is None else {*variables_in(bound.lower)}
     ends = bound.upper
     is_sum = all(isinstance(node, _SUMS) for node in ast.walk(ends))
-    return is_sum and begins.isdisjoint(changing) and bool(changing & {*names_in(ends)})
+    return (
+        is_sum
+        and begins.isdisjoint(changing)
+        and bool(changing & {*variables_in(ends)})
+    )

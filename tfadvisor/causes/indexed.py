@@ -14,9 +14,10 @@ from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import (
     COMPREHENSIONS,
     covers,
-    functions_around,
+    function_around,
     head_of,
     own_nodes,
+    scope_around,
 )
 
 _IN_PYTHON = (
@@ -51,7 +52,7 @@ def indexed_on(parsed: ParsedFile, line: int, host: HostCalls) -> Indexed | None
     """The first part that a line takes with an index of its loop, of an array that may
     lie on a device; None for none.
     """
-    scope = [parsed.tree, *functions_around(parsed.tree, line)][-1]
+    scope = scope_around(parsed.tree, line)
     nodes = list(own_nodes(scope))
     around = [node for node in nodes if isinstance(node, _Rounds) and _in(node, line)]
     if not around:
@@ -72,7 +73,7 @@ def gone_over_on(parsed: ParsedFile, line: int, host: HostCalls) -> Indexed | No
     """The first array, which may lie on a device, over whose elements a loop with its
     head on a line goes: `weights` of `for i, w in enumerate(weights)`.
     """
-    scope = [parsed.tree, *functions_around(parsed.tree, line)][-1]
+    scope = scope_around(parsed.tree, line)
     on_host = _made_on_host(scope, host)
     for node in own_nodes(scope):
         if isinstance(node, ast.For) and node.lineno == line:
@@ -97,20 +98,20 @@ def indexed_for_caller(
     call of the function gives it: `values[index]`. Its array is the argument of the
     call that it comes of.
     """
-    around = functions_around(parsed.tree, line)
-    scope = [calling.tree, *functions_around(calling.tree, call_line)][-1]
+    function = function_around(parsed.tree, line)
+    scope = scope_around(calling.tree, call_line)
     nodes = [*own_nodes(scope)]
     loops = [
         node for node in nodes if isinstance(node, _Rounds) and _in(node, call_line)
     ]
-    if not around or not loops:
+    if function is None or not loops:
         return None
     of_round = _of_round(loops[-1])
     for call in nodes:
         if not isinstance(call, ast.Call) or not covers(call, call_line):
             continue
-        if last_name(call) == around[-1].name:
-            part = _part_of_argument(around[-1], line, call, of_round)
+        if last_name(call) == function.name:
+            part = _part_of_argument(function, line, call, of_round)
             if part is not None:
                 return Indexed(*part, calling.file, call_line, False)
     return None

@@ -13,9 +13,9 @@ from tfadvisor.causes.loop_data import names_in
 from tfadvisor.causes.witness import (
     COMPREHENSIONS,
     covers,
-    functions_around,
     head_of,
     own_nodes,
+    scope_around,
 )
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def is_of_numbers(parsed: ParsedFile, name: str) -> bool:
 
 def _loops_around(parsed: ParsedFile, line: int) -> list[_Loop]:
     """In its function, the outermost first: but for those that give batches."""
-    function = [parsed.tree, *functions_around(parsed.tree, line)][-1]
+    function = scope_around(parsed.tree, line)
     found = [
         node
         for node in own_nodes(function)

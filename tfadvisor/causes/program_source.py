@@ -63,8 +63,8 @@ from tfadvisor.causes.witness import (
     covers,
     defines,
     element_loop,
+    function_around,
     function_at,
-    functions_around,
     head_of,
     line_of_call,
     line_within,
@@ -350,8 +350,8 @@ class ProgramSource:
     ) -> Signature | None:
         """The innermost function that holds a line; None outside of all."""
         parsed = self.files.read(file)
-        around = functions_around(parsed.tree, line) if parsed is not None else []
-        return signature(around[-1]) if around else None
+        found = None if parsed is None else function_around(parsed.tree, line)
+        return None if found is None else signature(found)
 
     def made_anew(
         self,
@@ -437,10 +437,10 @@ class ProgramSource:
         line: int,
     ) -> HostWork:
         parsed = self.files.read(file)
-        around = functions_around(parsed.tree, line) if parsed is not None else []
-        if not around:
+        function = None if parsed is None else function_around(parsed.tree, line)
+        if function is None:
             return HostWork(f"{file}:{line} lies in no function")
-        return host_work(self.files, file, around[-1])
+        return host_work(self.files, file, function)
 
     def call_in_loop(self, file: str, line: int) -> CallInLoop | None:
         """The statement on a line of a loop, if it only calls what can be compiled."""

@@ -35,9 +35,9 @@ from tfadvisor.causes.loop_data import (
 )
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import (
-    functions_around,
     made_by_calls,
     own_nodes,
+    scope_around,
     with_aliases,
 )
 
@@ -115,8 +115,7 @@ class _Reader:
         self._parsed, self._loop, self._steps = parsed, loop, list(steps)
         self._step, self._read = step - parsed.names.functions.keys(), dict[str, bool]()
         self._is_pure, self._names = is_pure, parsed.names
-        around = functions_around(parsed.tree, loop.lineno)
-        self._scope: Function | ast.Module = [parsed.tree, *around][-1]
+        self._scope = scope_around(parsed.tree, loop.lineno)
         self._stored = stored_in(loop)
         self._kept = list(map(_collected, loop.body))
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from tfadvisor.causes.called import calls_in, functions_in, last_name
-from tfadvisor.causes.witness import covers, functions_around
+from tfadvisor.causes.witness import covers, function_around, scope_around
 from tfadvisor.printable import cut
 
 if TYPE_CHECKING:
@@ -49,11 +49,11 @@ def rows_last(parsed: ParsedFile, line: int, callers: Iterable[int]) -> RowsLast
             None,
         )
         if taken is not None:
-            around = functions_around(parsed.tree, taken.lineno)
+            function = function_around(parsed.tree, taken.lineno)
             return RowsLast(
                 parsed.file,
                 taken.lineno,
-                around[-1].name if around else "",
+                "" if function is None else function.name,
                 cut(ast.unparse(selected), _LONGEST),
                 cut(ast.unparse(taken), _LONGEST),
             )
@@ -87,12 +87,13 @@ def _taken(
 ) -> ast.expr | None:
     """What takes some rows of an expression, and nothing else is made of it."""
     parent = parents[node]
+    if isinstance(parent, ast.Assign) and len(parent.targets) > 1:
+        return None
     if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
-        function = functions_around(parsed.tree, node.lineno)
         name = parent.targets[0].id
         reads = [
             inner
-            for inner in ast.walk(function[-1] if function else parsed.tree)
+            for inner in ast.walk(scope_around(parsed.tree, node.lineno))
             if isinstance(inner, ast.Name)
             and inner.id == name
             and isinstance(inner.ctx, ast.Load)
@@ -163,10 +164,10 @@ def _calls_of(
     node: ast.AST = parents[selected]
     if isinstance(node, ast.Call):
         node = parents[node]
-    around = functions_around(parsed.tree, selected.lineno)
-    if not isinstance(node, ast.Return) or not around:
+    function = function_around(parsed.tree, selected.lineno)
+    if not isinstance(node, ast.Return) or function is None:
         return
     lines = set(callers)
     for call in calls_in(parsed.tree):
-        if last_name(call) == around[-1].name:
+        if last_name(call) == function.name:
             yield from [call for line in lines if covers(call, line)][:1]

@@ -14,7 +14,7 @@ from tfadvisor.causes.only_computes import OnlyComputes, is_plain
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.unchanged import Site, given_for, parameters, site_of
 from tfadvisor.causes.whole_program import WholeProgram
-from tfadvisor.causes.witness import covers, functions_around, own_nodes
+from tfadvisor.causes.witness import covers, function_around, own_nodes, scope_around
 
 _DEEPEST = 4
 """Calls from one that gives an argument to one that says what it is."""
@@ -64,8 +64,9 @@ class _SameAgain:
         file, line, name = where
         defined = self._program.definition(name)
         parsed = self._program.file(file)
-        around = functions_around(parsed.tree, line) if parsed is not None else []
-        if parsed is None or not around or defined is not around[-1]:
+        if parsed is None or defined is None:
+            return None
+        if defined is not function_around(parsed.tree, line):
             return None
         decorators = {ast.unparse(each) for each in defined.decorator_list}
         if decorators - _KEEPS_MEANING or not self._computing.asked(parsed, defined):
@@ -82,7 +83,7 @@ class _SameAgain:
         parsed = self._program.file(caller[0])
         if parsed is None:
             return
-        inside = [parsed.tree, *functions_around(parsed.tree, caller[1])][-1]
+        inside = scope_around(parsed.tree, caller[1])
         for node in own_nodes(inside):
             if is_property and isinstance(node, ast.Attribute):
                 is_it = node.attr == function.name and isinstance(node.ctx, ast.Load)

@@ -19,9 +19,10 @@ from tfadvisor.causes.compiled_again import CompiledAgain
 from tfadvisor.causes.made_anew import compiles, indented, variables
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import (
+    class_of,
     covers,
     element_loop,
-    functions_around,
+    function_around,
     head_of,
     signature,
 )
@@ -134,7 +135,7 @@ def _made(
 ) -> _Made | None:
     if _is_kept(parsed.tree, call):
         return None
-    function = next(iter(functions_around(parsed.tree, call.lineno)[::-1]), None)
+    function = function_around(parsed.tree, call.lineno)
     loop = element_loop(parsed.tree, call.lineno)
     local = set[str]() if function is None else variables(function)
     if loop is not None:
@@ -144,7 +145,8 @@ def _made(
     if function is None or function.decorator_list:
         return None
     around = signature(function)
-    owner = _class_of(parsed.tree, function) if around.name == _FIRST else around.name
+    of = class_of(parsed.tree, function) if around.name == _FIRST else None
+    owner = around.name if of is None else of.name
     if owner not in called_again:
         return None
     place = place_in_words(parsed.file, around.line, owner)
@@ -163,13 +165,6 @@ def _is_kept(tree: ast.Module, call: ast.Call) -> bool:
         )
         for node in ast.walk(tree)
     )
-
-
-def _class_of(tree: ast.Module, function: Function) -> str:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef) and function in node.body:
-            return node.name
-    return ""
 
 
 # In words and code.

@@ -21,7 +21,7 @@ from tfadvisor.causes.called import (
 )
 from tfadvisor.causes.loop_data import Loop, names_in
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import functions_around, own_nodes, with_aliases
+from tfadvisor.causes.witness import function_around, own_nodes, with_aliases
 
 _DEEPEST = 4
 """Calls from the loop to the compiled function."""
@@ -315,8 +315,7 @@ def _calls(tree: ast.Module, name: str) -> Iterator[ast.Call]:
 
 def site_of(parsed: ParsedFile, call: ast.expr) -> Site:
     """Where a call is, or another expression that stands for one."""
-    around = functions_around(parsed.tree, call.lineno)
-    function = around[-1] if around else None
+    function = function_around(parsed.tree, call.lineno)
     nodes = list(own_nodes(function or parsed.tree))
     loops = [
         node

@@ -152,7 +152,7 @@ def witness_of(
     names: frozenset[str],
 ) -> Witness | None:
     """Of the call of one of these names on a line, else of the outermost one there."""
-    function = [parsed.tree, *functions_around(parsed.tree, line)][-1]
+    function = scope_around(parsed.tree, line)
     calls = [call for call in _own_calls(function) if covers(call, line)]
     named = [call for call in calls if last_name(call) in names]
     chosen = next(iter(named or calls), None)
@@ -249,6 +249,22 @@ def functions_around(
     ]
 
 
+def function_around(tree: ast.Module, line: int) -> Function | None:
+    """The innermost one that holds a line; None outside of all."""
+    return next(reversed(functions_around(tree, line)), None)
+
+
+def scope_around(tree: ast.Module, line: int) -> Function | ast.Module:
+    """The innermost function that holds a line, else the module."""
+    return function_around(tree, line) or tree
+
+
+def class_of(tree: ast.Module, method: Function) -> ast.ClassDef | None:
+    """The class that defines a method; None for a function."""
+    classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    return next((node for node in classes if method in node.body), None)
+
+
 def first_line(function: Function) -> int:
     """Where it begins, decorators included."""
     lines = (decorator.lineno for decorator in function.decorator_list)
@@ -259,7 +275,7 @@ def element_loop(tree: ast.Module, line: int) -> ast.AST | None:
     """The innermost loop or comprehension around a line in its function, which defines
     it; None outside of all.
     """
-    function = [tree, *functions_around(tree, line)][-1]
+    function = scope_around(tree, line)
     found: ast.AST | None = _loop_around(function, line)
     for node in own_nodes(function):
         if isinstance(node, COMPREHENSIONS) and covers(node, line):

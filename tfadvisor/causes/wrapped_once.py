@@ -107,13 +107,13 @@ def _defined_in(function: ast.AST, node: ast.AST) -> list[Function]:
     found = dict[str, Function]()
     left: list[ast.AST] = [node]
     while left:
-        new = {name: own[name] for name in names_in(left.pop()) if name in own}
+        new = {name: own[name] for name in variables_in(left.pop()) if name in own}
         left += [inner for name, inner in new.items() if name not in found]
         found |= new
     return sorted(found.values(), key=lambda inner: inner.lineno)
 
 
-def names_in(node: ast.AST) -> Iterator[str]:
+def variables_in(node: ast.AST) -> Iterator[str]:
     """Variables that stand in it, in the order of its parts."""
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name):

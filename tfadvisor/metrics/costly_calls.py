@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from tfadvisor.metrics.kinds import first_device_ops, of_step_time
 from tfadvisor.metrics.layers import compute_fraction_of, compute_parts
+from tfadvisor.metrics.python_time import of_python, python_lines
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import a_device, class_shares
 from tfadvisor.tallies import added_up, listed
@@ -114,44 +115,31 @@ def _with_all(question: Question, costly: _Costly) -> _Costly:
 
 
 def _lines(question: Question) -> Iterator[_Line]:
-    yield from _of_host(question)
-    yield from _of_pipeline(question)
+    yield from _of_python(question)
+    yield from _of_launches(question)
     yield from _of_devices(question)
     yield from _of_graphs(question)
 
 
-def _of_host(question: Question) -> Iterator[_Line]:
-    """Lines of Python, and those that launch ops one by one, by samples of the run: of
-    each no more than the trace has of such time while no device works.
+def _of_python(question: Question) -> Iterator[_Line]:
+    for line in python_lines(question):
+        for place in line.share.places[:1]:
+            own = place.file, place.line, place.function
+            yield _Line(line.fraction, *own, "host", is_of_loop=line.is_of_loop)
+
+
+def _of_launches(question: Question) -> Iterator[_Line]:
+    """Lines that launch ops one by one, by samples of the run: of each no more than the
+    trace has of such time while no device works.
     """
     account = question.settings.account
     if account is None:
         return
-    shares = class_shares(question.run)
-    of_python = shares[TimeClass.HOST] + shares[TimeClass.INPUT]
-    for share in account.python_at:
-        for place in share.places[:1]:
-            fraction = min(share.fraction, of_python)
-            yield _Line(fraction, place.file, place.line, place.function, "host")
-    of_launches = of_python + shares[TimeClass.LAUNCH]
+    most = of_python(question) + class_shares(question.run)[TimeClass.LAUNCH]
     for share in account.ops_at:
         for place in share.places[:1]:
-            fraction = min(share.fraction, of_launches)
+            fraction = min(share.fraction, most)
             yield _Line(fraction, place.file, place.line, place.function, "launch")
-
-
-def _of_pipeline(question: Question) -> Iterator[_Line]:
-    """Lines of an input pipeline's own threads, as far as the step waits for it."""
-    account = question.settings.account
-    pipeline = None if account is None else account.pipeline
-    if pipeline is None:
-        return
-    waits = class_shares(question.run)[TimeClass.INPUT]
-    for share in pipeline.lines:
-        for place in share.places[:1]:
-            fraction = share.fraction * waits
-            own = place.file, place.line, place.function
-            yield _Line(fraction, *own, "host", is_of_loop=False)
 
 
 def _of_devices(question: Question) -> Iterator[_Line]:
@@ -231,8 +219,7 @@ def costly_python_share(question: Question) -> float:
     at = _costly(question).at
     if at.where != "host" or not at.is_of_loop:
         raise MetricAbsent(f"{at.file}:{at.line} is no Python of the loop")
-    shares = class_shares(question.run)
-    return at.fraction / (shares[TimeClass.HOST] + shares[TimeClass.INPUT])
+    return at.fraction / of_python(question)
 
 
 @fact

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from tfadvisor.metrics.python_time import lines_that_call, of_python
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import a_device, class_shares
 from tfadvisor.timeline.names.frames import place_in_words
@@ -38,7 +39,7 @@ def _of_loop(question: Question) -> Sequence[_InLoop]:
         loop = source.element_loop(place.file, place.line) or next(
             (
                 source.element_loop(by.file, by.line)
-                for by in _callers(account.calls, place)
+                for by in lines_that_call(account.calls, place)
                 if source.calling_loop(by.file, by.line, place.function)
             ),
             "",
@@ -71,18 +72,9 @@ def _loop_in_pipeline(
     own = source.loop_of_numbers(place.file, place.line)
     called = (
         source.calling_loop(by.file, by.line, place.function)
-        for by in _callers(calls, place)
+        for by in lines_that_call(calls, place)
     )
     return own or next(filter(None, called), "")
-
-
-def _callers(calls: Sequence[RunShare], place: RunPlace) -> Iterator[RunPlace]:
-    """The lines of the same file that call the function of a line."""
-    for call in calls:
-        callee, by = call.places
-        is_it = (callee.file, callee.function) == (place.file, place.function)
-        if is_it and by.file == place.file:
-            yield by
 
 
 @once
@@ -112,8 +104,7 @@ def element_loop_fraction(question: Question) -> float:
     numbers, as far as the steps wait for input.
     """
     of_run = sum(each.fraction for each in _in_loops(question))
-    shares = class_shares(question.run)
-    return min(of_run, shares[TimeClass.HOST] + shares[TimeClass.INPUT])
+    return min(of_run, of_python(question))
 
 
 @metric(unit=Unit.FRACTION, better=Better.NEITHER)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import msgspec
 
 from tfadvisor.metrics.layers import ComputedOp, compute_fraction_of, compute_parts
@@ -28,23 +30,29 @@ class Updates(msgspec.Struct, frozen=True):
 @once
 def _updates(question: Question) -> Updates:
     """Raises MetricAbsent."""
-    noted, source = question.run.op_lines, question.settings.source
-    if not noted.ops or source is None:
+    if not question.run.op_lines.ops or question.settings.source is None:
         raise MetricAbsent("no op of a tf.function is noted beside the trace")
     computed = compute_parts(question.run).parts
     if not any(part.path is not None and part.path.is_gradient for part in computed):
         raise MetricAbsent("no op is of a gradient, so no step is known to train")
-    placed = [(noted.line_of(part.name, part.op_type), part) for part in computed]
-    lines = {
-        at: parts
-        for at, parts in listed((at, part) for at, part in placed if at).items()
-        if source.metric_class(at.file, at.line)
-    }
+    lines = dict(_lines_of_metrics(question, computed))
     if not lines:
         raise MetricAbsent("no op is noted in update_state or result of a metric")
     most = max(lines, key=lambda at: sum(part.total_ps for part in lines[at]))
     every = tuple(part for parts in lines.values() for part in parts)
     return Updates(every, most, tuple(lines[most]))
+
+
+def _lines_of_metrics(
+    question: Question, computed: Sequence[ComputedOp]
+) -> Iterator[tuple[OpLine, list[ComputedOp]]]:
+    noted, source = question.run.op_lines, question.settings.source
+    placed = ((noted.line_of(part.name, part.op_type), part) for part in computed)
+    for at, parts in listed(placed).items():
+        if at is None or source is None:
+            continue
+        if source.metric_class(at.file, at.line):
+            yield at, parts
 
 
 @metric

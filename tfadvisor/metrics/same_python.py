@@ -4,35 +4,24 @@ input pipeline, with the same result each time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from tfadvisor.metrics.python_time import InPython, of_python, python_calls
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import a_device, class_shares
+from tfadvisor.metrics.steady import a_device
 from tfadvisor.timeline.names.frames import place_in_words
-from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
-    from tfadvisor.causes import RunPlace, SameAgain
+    from tfadvisor.causes import SameAgain
 
 _LEAST = 0.05
 """Of the step; below it nobody asks the source."""
 
 
-class _Call(NamedTuple):
-    """A function of the program and what it takes."""
-
-    fraction: float
-    """Of step time."""
-    function: RunPlace
-    caller: RunPlace
-    where: str
-
-
 class _Same(NamedTuple):
-    """One that gives the same each time."""
+    """A function that gives the same each time."""
 
-    at: _Call
+    at: InPython
     known: SameAgain
 
 
@@ -42,9 +31,9 @@ def _same(question: Question) -> _Same:
     source = question.settings.source
     if source is None:
         raise MetricAbsent("the program's source is not given: --source DIR")
-    calls = [call for call in _calls(question) if call.fraction >= _LEAST]
+    calls = [call for call in python_calls(question) if call.fraction >= _LEAST]
     for call in sorted(calls, key=lambda call: -call.fraction):
-        place, by = call.function, call.caller
+        place, by = call.share.places
         named = place.file, place.line, place.function
         known = source.same_again(named, (by.file, by.line))
         if known is not None:
@@ -53,24 +42,6 @@ def _same(question: Question) -> _Same:
         "by the source no function that takes a twentieth of the step gives the same "
         "each time"
     )
-
-
-def _calls(question: Question) -> Iterator[_Call]:
-    """Of the loop no more than the trace has of such time while no device works; of a
-    pipeline as far as the step waits for it.
-    """
-    account = question.settings.account
-    if account is None:
-        return
-    shares = class_shares(question.run)
-    of_python = shares[TimeClass.HOST] + shares[TimeClass.INPUT]
-    for share in account.calls:
-        place, by = share.places
-        yield _Call(min(share.fraction, of_python), place, by, "loop")
-    for share in () if account.pipeline is None else account.pipeline.calls:
-        place, by = share.places
-        fraction = share.fraction * shares[TimeClass.INPUT]
-        yield _Call(fraction, place, by, "pipeline")
 
 
 @metric(needs=(a_device,))
@@ -90,10 +61,9 @@ def same_python_share(question: Question) -> float:
     device works, where the thread that dispatches the steps calls that function.
     """
     at = _same(question).at
-    if at.where != "loop":
-        raise MetricAbsent(f"an input pipeline calls {at.function.function}")
-    shares = class_shares(question.run)
-    return at.fraction / (shares[TimeClass.HOST] + shares[TimeClass.INPUT])
+    if not at.is_of_loop:
+        raise MetricAbsent(f"an input pipeline calls {at.share.places[0].function}")
+    return at.fraction / of_python(question)
 
 
 @fact
@@ -115,7 +85,7 @@ def same_python_kind(question: Question) -> str:
 @fact
 def same_python_where(question: Question) -> str:
     """What calls it: loop, the thread that dispatches the steps, or pipeline."""
-    return _same(question).at.where
+    return "loop" if _same(question).at.is_of_loop else "pipeline"
 
 
 @fact
@@ -133,12 +103,12 @@ def same_python_head(question: Question) -> str:
 @fact
 def same_python_line(question: Question) -> str:
     """The line that calls it: `features (train.py:49)`."""
-    by = _same(question).at.caller
+    by = _same(question).at.share.places[1]
     return place_in_words(by.file, by.line, by.function)
 
 
 @fact
 def same_python_place(question: Question) -> str:
     """The line of that function that takes most: `mel_filters (train.py:36)`."""
-    place = _same(question).at.function
+    place = _same(question).at.share.places[0]
     return place_in_words(place.file, place.line, place.function)

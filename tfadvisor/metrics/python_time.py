@@ -1,0 +1,81 @@
+"""Which lines and functions of the program take the steps' time in Python, by samples
+of the run: of the loop, and of the threads of an input pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from tfadvisor.metrics.registry import Question
+from tfadvisor.metrics.steady import class_shares
+from tfadvisor.vocabulary import TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.causes import RunPlace, RunShare
+
+
+class InPython(NamedTuple):
+    """A line, or a function with all that it calls."""
+
+    fraction: float
+    """Of step time in which no device works: of the loop no more than the trace has of
+    Python and of input, of a pipeline as far as the steps wait for it.
+    """
+    share: RunShare
+    """Of the steps, or of the time that the pipeline's threads spend in Python."""
+    calls: tuple[RunShare, ...]
+    """The program's functions that come there again and again."""
+    is_of_loop: bool
+    """Whether the thread that dispatches the steps runs it."""
+
+
+def of_python(question: Question) -> float:
+    """Share of step time of Python and of input, in which no device works."""
+    shares = class_shares(question.run)
+    return shares[TimeClass.HOST] + shares[TimeClass.INPUT]
+
+
+def python_lines(question: Question) -> Iterator[InPython]:
+    """The program's innermost lines; none without samples."""
+    account = question.settings.account
+    if account is not None:
+        yield from _of_loop(question, account.python_at, account.calls)
+        if account.pipeline is not None:
+            pipeline = account.pipeline
+            yield from _of_pipeline(question, pipeline.lines, pipeline.calls)
+
+
+def python_calls(question: Question) -> Iterator[InPython]:
+    """The program's functions; none without samples."""
+    account = question.settings.account
+    if account is not None:
+        yield from _of_loop(question, account.calls, account.calls)
+        if account.pipeline is not None:
+            calls = account.pipeline.calls
+            yield from _of_pipeline(question, calls, calls)
+
+
+def lines_that_call(calls: Sequence[RunShare], place: RunPlace) -> Iterator[RunPlace]:
+    """The lines of the same file that call the function of a line."""
+    for call in calls:
+        callee, by = call.places
+        is_it = (callee.file, callee.function) == (place.file, place.function)
+        if is_it and by.file == place.file:
+            yield by
+
+
+def _of_loop(
+    question: Question, shares: Sequence[RunShare], calls: tuple[RunShare, ...]
+) -> Iterator[InPython]:
+    most = of_python(question)
+    for share in shares:
+        yield InPython(min(share.fraction, most), share, calls, is_of_loop=True)
+
+
+def _of_pipeline(
+    question: Question, shares: Sequence[RunShare], calls: tuple[RunShare, ...]
+) -> Iterator[InPython]:
+    waits = class_shares(question.run)[TimeClass.INPUT]
+    for share in shares:
+        yield InPython(share.fraction * waits, share, calls, is_of_loop=False)
