@@ -399,7 +399,9 @@ def test_what_is_recorded_when_the_program_ends_is_written_first(place: Place) -
 
     assert code == 0
     assert "load_batch" in out
-    assert place.log.read_text() == "2 0\n"
+    assert len(place.traces()) == 1
+    # Where no loop was seen yet, as on a busy machine, a very short window came first.
+    assert place.log.read_text() in ("2 0\n", "2 0\n" * 2)
 
 
 def test_the_sitecustomize_of_the_user_runs_too(place: Place) -> None:
