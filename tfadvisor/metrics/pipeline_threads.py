@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
@@ -9,7 +10,7 @@ from tfadvisor.units import percent
 from tfadvisor.vocabulary import Better
 
 if TYPE_CHECKING:
-    from tfadvisor.causes import PipelinePython
+    from tfadvisor.causes import PipelinePython, RunShare
 
 _READING = frozenset("fastparquet h5py lmdb netCDF4 pyarrow tables zarr".split())
 """Packages whose Python only reads what lies in files."""
@@ -35,12 +36,22 @@ def pipeline_own_fraction(question: Question) -> float:
 @fact
 def pipeline_place(question: Question) -> str:
     """The program's line in which an input pipeline's threads spend most of their time
-    in Python: `load (data.py:25)`.
+    in Python, in a function that takes a quarter of it: `load (data.py:25)`.
     """
-    for share in _python(question).lines[:1]:
-        if share.fraction >= _WORTH_NAMING:
+    lines = _python(question).lines
+    takes: dict[tuple[str, str], float] = defaultdict(float)
+    for share in lines:
+        takes[_function_of(share)] += share.fraction
+    for share in lines:
+        if takes[_function_of(share)] >= _WORTH_NAMING:
             return share.places[0].words
-    raise MetricAbsent("no line of the program takes a quarter of that time")
+    raise MetricAbsent("no function of the program takes a quarter of that time")
+
+
+def _function_of(share: RunShare) -> tuple[str, str]:
+    """File and name."""
+    place = share.places[0]
+    return place.file, place.function
 
 
 @fact

@@ -38,6 +38,18 @@ def test_a_line_and_its_package_are_named() -> None:
     )
 
 
+def test_a_function_whose_lines_share_its_time_is_named_by_its_costliest() -> None:
+    """20 + 15% are one function's, 10% another's."""
+    metrics = measured(
+        (f"{SCRIPT} {LOAD}", 20),
+        (f"{SCRIPT} data.py:load:27", 15),
+        (f"{SCRIPT} data.py:label:40", 10),
+        (f"{SCRIPT} {NEST}", 55),
+    )
+
+    assert metrics.fact("pipeline_place") == "load (data.py:25)"
+
+
 def test_the_frameworks_work_around_each_element_is_told_apart() -> None:
     metrics = measured((f"{SCRIPT} {LOAD}", 20), (f"{SCRIPT} {NEST}", 80))
 

@@ -60,23 +60,44 @@ def test_titles_and_legend_keep_to_a_narrow_screen() -> None:
 
 
 def test_a_finding_that_explains_the_verdict_stays_first_before_graver_ones() -> None:
-    report = waiting_for_input()
-    one = replace(report.findings[0], severity=Severity.LOW)
-    findings = tuple(
-        replace(one, title=title, severity=severity)
-        for title, severity in (
-            ("Leads", Severity.LOW),
-            ("Is graver", Severity.MEDIUM),
-            ("Is smaller", Severity.LOW),
+    text = as_text(
+        with_findings(
+            ("Leads", Severity.LOW, 0.6),
+            ("Is graver", Severity.MEDIUM, 0.2),
+            ("Is tiny", Severity.LOW, 0.04),
         )
     )
-    text = as_text(replace(report, findings=findings))
 
     numbered = [line for line in text.splitlines() if line[:2] in ("1.", "2.")]
     assert "Leads" in numbered[0]
     assert "Is graver" in numbered[1]
-    assert "Is smaller" not in text
+    assert "Is tiny" not in text
     assert "1 smaller finding: see --details." in text
+
+
+def test_a_minor_finding_that_takes_a_twentieth_stands_with_its_change() -> None:
+    report = with_findings(
+        ("Leads", Severity.HIGH, 0.6),
+        ("Is smaller", Severity.LOW, 0.06),
+        ("Is tiny", Severity.LOW, 0.04),
+    )
+    fix = " ".join(report.findings[1].fixes[0].do.split())
+    text = " ".join(as_text(report).split())
+
+    assert f"Smaller • Is smaller (takes 6.0% of the step). {fix}" in text
+    assert "where train.py:7 in load_batch" in text.partition("Smaller")[2]
+    assert "Is tiny" not in text
+    assert "1 smaller finding: see --details." in text
+
+
+def with_findings(*given: tuple[str, Severity, float]) -> Report:
+    """That of a loop that loads, by title, severity and what each takes."""
+    report = waiting_for_input()
+    findings = tuple(
+        replace(report.findings[0], title=title, severity=severity, takes=takes)
+        for title, severity, takes in given
+    )
+    return replace(report, findings=findings)
 
 
 def test_the_place_at_the_end_of_an_activity_is_never_cut() -> None:

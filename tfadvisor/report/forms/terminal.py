@@ -65,6 +65,10 @@ from tfadvisor.units import Unit, duration, in_words, percent
 from tfadvisor.vocabulary import Severity, TimeClass
 
 _SHOWN = 3
+_WORTH_A_LINE = 0.05
+"""Of the step, or of the run: what a minor finding takes whose change stands on the
+first screen too.
+"""
 _BAR = 78
 _ACTIVITIES, _IN_FEW_STEPS = 6, 3
 """Of the step; a smaller part is not printed where not all are."""
@@ -377,11 +381,41 @@ def _findings(
     for number, finding in enumerate(shown, start=1):
         _finding(page, number, finding, details)
 
-    more = len(found) - len(shown)
+    if not details:
+        _smaller(page, [finding for finding in found if finding not in shown])
+
+
+def _smaller(page: TextPage, hidden: list[Finding]) -> None:
+    """Findings that are minor beside the first: of those that take enough to be worth a
+    line the change and its place; how many others there are.
+    """
+    named = [finding for finding in hidden if _is_worth_a_line(finding)][:_SHOWN]
+    if named:
+        page.line(("Smaller", TITLE))
+    for finding in named:
+        _smaller_finding(page, finding)
+
+    more = len(hidden) - len(named)
     if more:
         plural = "s" if more > 1 else ""
-        page.line((f"{more} smaller finding{plural}: see {page.more}.", DIM))
+        words = f"{more} smaller finding{plural}: see {page.more}."
+        page.line((f"  {words}" if named else words, DIM))
+    if hidden:
         page.line()
+
+
+def _is_worth_a_line(finding: Finding) -> bool:
+    return bool(finding.fixes) and (finding.takes or 0.0) >= _WORTH_A_LINE
+
+
+def _smaller_finding(page: TextPage, finding: Finding) -> None:
+    takes = takes_words(finding)
+    share = f" ({takes})" if takes else ""
+    fix = one_line(finding.fixes[0].do)
+    _bullet(page, f"{one_line(finding.title)}{share}. {fix}")
+    for location in finding.locations[:1]:
+        if location.file not in finding.title:
+            _paragraph(page, one_line(location_words(location)), "cyan", "  where  ")
 
 
 def _leading(found: list[Finding]) -> list[Finding]:
