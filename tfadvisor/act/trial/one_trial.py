@@ -75,6 +75,8 @@ class TrialRequest(msgspec.Struct, frozen=True):
     """What a report says of the step."""
     ablate: bool = False
     """Whether the program's parts are taken out, one at a time."""
+    epochs: bool = False
+    """Whether what lies between turns of the steps' loop is timed with them."""
 
     @property
     def name(self) -> str:
@@ -136,7 +138,8 @@ def try_out(
     forecast = _forecast(
         arms, watched, [name for name in refused if name not in missing]
     )
-    announce(forecast.words())
+    if not plan.whole_turns:  # how long an epoch takes is not known yet
+        announce(forecast.words())
     alternated = _alternated(arms, watched) if forecast.in_turns else None
     tried = _decided(arms, candidates, wanted, alternated, announce)
     return _result(
@@ -156,7 +159,7 @@ def _forecast(
     candidates = [arms.candidates[name] for name in names]
     step_ms = _seen_step_ms(watched, arms.plan)
     in_turns: list[Candidate] = []
-    if arms.processes == 1:
+    if arms.processes == 1 and not arms.plan.whole_turns:
         in_turns = can_alternate(candidates, watched.answers)
     run_seconds = _seconds_of_run(watched, arms.plan)
     forecast = Forecast(
@@ -273,6 +276,7 @@ def _plan(watched: TrialRun, wanted: TrialRequest) -> StepPlan:
         chosen,
         _TIMED_SECONDS,
         all(answer.ended for answer in watched.answers),
+        wanted.epochs,
     )
 
 
@@ -377,11 +381,12 @@ def _checked(
             wanted.name, f"{timed.why}.", "It was not changed; run it once by itself."
         )
 
-    if wanted.step_ms is not None and not agrees(timed.step_ms, wanted.step_ms):
+    step_ms = None if wanted.epochs else wanted.step_ms
+    if step_ms is not None and not agrees(timed.step_ms, step_ms):
         raise NothingToCompare(
             wanted.name,
             f"a round of {_loop_words(arms.plan)} takes {duration(timed.step_ms)}, the "
-            f"report's step {duration(wanted.step_ms)}.",
+            f"report's step {duration(step_ms)}.",
             "Give the report of this program, recorded with these arguments on this "
             "machine.",
         )
@@ -421,7 +426,12 @@ def _result(
         versions=about.versions,
         device=about.device,
         steps=TriedSteps(
-            _loop_words(plan), plan.warm, tried.steps, timed.between, tried.in_turns
+            _loop_words(plan),
+            plan.warm,
+            tried.steps,
+            timed.between,
+            tried.in_turns,
+            plan.whole_turns,
         ),
         base_step_ms=standings.base or _only(timed.step_ms),
         arms=tuple(shown),

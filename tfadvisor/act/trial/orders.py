@@ -36,6 +36,10 @@ class TrialOrder(msgspec.Struct, frozen=True):
     """Steps that are set aside."""
     count: int = 0
     """Steps that are timed."""
+    whole_turns: bool = False
+    """Whether they are all from one of a turn of the loop to the same one of the next,
+    with what lies between, however many these are.
+    """
     looks: int = 3
     """Steps after which values are looked at."""
     fewest: int = 8

@@ -48,6 +48,8 @@ class StepPlan(msgspec.Struct, frozen=True):
     """Steps that are timed."""
     whole: bool = False
     """The program makes no more steps than these."""
+    whole_turns: bool = False
+    """They are a turn of the loop, with what lies between two: an epoch."""
 
 
 def choose_loop(
@@ -139,9 +141,10 @@ def plan_steps(
     chosen: SeenLoop,
     seconds: float,
     ended: bool,
+    whole_turns: bool = False,
 ) -> StepPlan:
     """seconds: how long to time the program as it is. ended: the program made no more
-    steps than were seen.
+    steps than were seen. whole_turns: time turns of the loop, whatever they last.
     """
     period = max(chosen.period, 1e-6)
     plan = StepPlan(
@@ -150,6 +153,8 @@ def plan_steps(
         warm=max(_WARM_STEPS, _warm_steps(period)),
         count=max(ceil(seconds / period), _FEWEST),
     )
+    if whole_turns:
+        return replace(plan, count=1, whole_turns=True)
     return shortened(plan, chosen.done) if ended else plan
 
 
@@ -179,6 +184,8 @@ def refined(
     """By the program's own step, which nothing watched. made: how many steps it timed,
     where it had no more.
     """
+    if plan.whole_turns:
+        return plan
     if made is not None:
         return shortened(plan, plan.warm + made)
     if plan.whole or plan.count * step_ms / 1000 >= _LONG_ENOUGH * seconds:

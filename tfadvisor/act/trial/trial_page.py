@@ -119,7 +119,7 @@ def _rank(arm: Arm) -> tuple[bool, float]:
 def _between(share: float) -> str:
     return (
         f"{percent(share)} of the time is between turns of this loop, as at ends of "
-        "epochs: in no step"
+        "epochs: in no step, --epochs counts it"
     )
 
 
@@ -128,6 +128,8 @@ def _about(result: TrialResult) -> str:
     step = f"{duration(median(runs))} a step" if runs else "never timed"
     ended = "" if result.complete else "; ended early"
     timed = _runs(len(runs), steps.in_turns)
+    if steps.whole_turns:
+        step += ", with what lies between epochs,"
     return (
         f"as it is {step} in {timed} of {steps.timed:,} steps "
         f"({steps.told_by}), {result.seconds:.0f} s in all{ended}"

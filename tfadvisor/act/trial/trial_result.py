@@ -56,6 +56,10 @@ class TriedSteps(msgspec.Struct, frozen=True):
     """Whether the program as it is was timed in blocks, between those of other arms,
     within one process.
     """
+    whole_turns: bool = False
+    """Whether these steps are a turn of the loop, and what lies between two turns is a
+    part of their time: ends of epochs.
+    """
 
 
 class Arm(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ from math import ceil
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from tfadvisor.act.trial.candidates import Candidate
 from tfadvisor.act.trial.moved_loops import loop_after
@@ -36,6 +37,8 @@ class Timed(msgspec.Struct, frozen=True):
     made: int | None = None
     """Where its program ended before all were timed: steps that it timed, or all that
     it made where that was none. None for any other."""
+    steps: int = 0
+    """That were timed, in the process that timed fewest."""
     between: float = 0.0
     """Share of the time that passed between the loop's turns, as at ends of epochs, in
     no step.
@@ -116,6 +119,7 @@ class TriedProgram:
                 (loop,),
                 plan.warm,
                 plan.count,
+                whole_turns=plan.whole_turns,
                 counting=counting,
                 parts=candidate.parts,
                 acting=bool(candidate.parts),
@@ -191,6 +195,7 @@ def timed_of(
         seconds=run.seconds,
         answers=run.answers,
         made=made if made < plan.count else None,
+        steps=made,
         between=max(sample.between_share for sample in samples),
     )
 
@@ -217,6 +222,8 @@ def why_no_sample(run: TrialRun, plan: StepPlan) -> str:
     """In words, for a run that gave no step time."""
     asked = plan.warm + plan.count
     too_few = f"it made {run.steps} steps, and {asked} were asked for"
+    if plan.whole_turns:
+        too_few = f"it made {run.steps} steps, and its loop no second turn"
     return why_ended(run) or too_few
 
 
@@ -311,6 +318,8 @@ def settle_in(
                 seconds,
                 timed.made,
             )
+            if plan.whole_turns:
+                plan = replace(plan, count=timed.steps)
         elif timed.made:
             plan = shortened(plan, timed.made)
 

@@ -38,6 +38,8 @@ Examples:
   tfadvisor try --patch fix.diff -- python train.py   your own change
   tfadvisor try --env OMP_NUM_THREADS=4 -- python train.py
   tfadvisor try --ablate -- python train.py           what each part costs
+  tfadvisor try --epochs --patch fix.diff -- python train.py
+                                                      what ends of epochs cost, too
   tfadvisor try --passes --budget 30m -- python train.py
 
 What it does: runs the program as it is and with each change, in turns, without
@@ -98,6 +100,16 @@ Ablate = Annotated[
         TRYING,
     ),
 ]
+Epochs = Annotated[
+    bool,
+    option(
+        "--epochs",
+        "",
+        "time whole epochs: the steps with what lies between them, as evaluation and "
+        "checkpoints",
+        TRYING,
+    ),
+]
 SourcePlace = Annotated[
     Path | None,
     option(
@@ -126,6 +138,7 @@ class Trying(msgspec.Struct, frozen=True, kw_only=True):
     from_: From = None
     ablate: Ablate = False
     passes: Passes = False
+    epochs: Epochs = False
     source: SourcePlace = None
     budget: Budget = "10m"
     rules: RuleFolders = None
@@ -234,6 +247,7 @@ def _tried(
         seconds,
         step_ms=wanted.step_ms,
         ablate=trying.ablate,
+        epochs=trying.epochs,
     )
     return try_out(arms, stop, tell, note)
 

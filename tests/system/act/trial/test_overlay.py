@@ -157,6 +157,47 @@ def test_time_between_epochs_is_in_no_step(place: Place) -> None:
     assert result["base_step_ms"] == pytest.approx([10.0] * len(result["base_step_ms"]))
 
 
+def test_whole_epochs_count_what_lies_between_them(place: Place) -> None:
+    """50 batches of 10 ms and 5 s are 110 ms a batch; with 1 s for the 5 they are 30,
+    73% less.
+    """
+    place.write("train.py", """
+        from invented import work
+
+        for epoch in range(7):
+            for batch in range(50):
+                work(10)
+            work(5000)
+    """)  # fmt: skip
+    place.patch("fix.diff", "work(5000)", "work(1000)")
+
+    result = place.tried("--epochs", "--patch", "fix.diff", "--", PYTHON, "train.py")
+
+    assert result["outcome"] == "winner"
+    assert result["base_step_ms"] == pytest.approx([110.0] * 3, rel=0.01)
+    assert result["arms"][0]["step_ms"] == pytest.approx([30.0] * 3, rel=0.01)
+    assert result["steps"]["timed"] == 50
+    assert result["steps"]["whole_turns"] is True
+    assert result["steps"]["between"] == 0.0
+
+
+def test_a_loop_without_a_second_turn_has_no_whole_epoch(place: Place) -> None:
+    place.write("train.py", """
+        from invented import work
+
+        for batch in range(60):
+            work(10)
+        work(5000)
+    """)  # fmt: skip
+
+    code, _, err = place.run(
+        "try", "--epochs", "--env", "A=1", "--", PYTHON, "train.py"
+    )
+
+    assert code == 3
+    assert "it made 60 steps, and its loop no second turn." in err
+
+
 def test_a_profiler_that_the_program_starts_stays_off(place: Place) -> None:
     place.write("train.py", f"""
         import sys
@@ -270,6 +311,17 @@ def test_keras_tells_its_own_steps(place: Place, name: str) -> None:
     assert result["base_step_ms"] == pytest.approx([10.0] * len(result["base_step_ms"]))
     assert result["steps"]["between"] == pytest.approx(15 / 17, abs=0.03)
     assert result["arms"][0]["check"] == "same"
+
+
+def test_whole_epochs_of_keras_count_their_ends(place: Place) -> None:
+    """64 batches of 10 ms and 5 s of evaluation are 88 ms a batch."""
+    place.write("train.py", FITS)
+
+    result = place.tried("--epochs", "--env", "A=1", "--", PYTHON, "train.py")
+
+    runs = result["base_step_ms"]
+    assert runs == pytest.approx([(64 * 10 + 5000) / 64] * len(runs), rel=0.01)
+    assert result["steps"]["timed"] == 64
 
 
 PREDICTS = """

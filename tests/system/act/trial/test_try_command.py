@@ -198,6 +198,7 @@ def test_a_short_program_runs_to_its_end(place: Place) -> None:
         "timed": 30,
         "between": 0.0,
         "in_turns": False,
+        "whole_turns": False,
     }
 
 

@@ -24,6 +24,11 @@ class Timing(Clock):
         """As Clock."""
         super().__init__(folder, order)
         self.warm, self.count = order["warm"], order["count"]
+        self.whole_turns = bool(order.get("whole_turns"))
+        self.entered = self.done_before = 0
+        """Turns of the loop, and its rounds in those that are over."""
+        self.begun_in = (0, 0)
+        """The turn in which timing began, and the rounds of it that were over."""
         self.done = 0
         self.open = False
         self.thread = 0
@@ -45,6 +50,8 @@ class Timing(Clock):
     def enter(self, number: int) -> None:
         """As Clock."""
         self.thread = self.thread or threading.get_ident()
+        if self.thread == threading.get_ident():
+            self.entered, self.done_before = self.entered + 1, self.done
         if self.left is not None and self.thread == threading.get_ident():
             now = time.perf_counter()
             away = now - self.left
@@ -107,25 +114,38 @@ class Timing(Clock):
         if self.begun is None:
             self.frameworks.wait()
             self.begun, self.begun_at = time.perf_counter(), self.done
+            self.begun_in = self.entered, self.done - self.done_before
             self.before = list(self.counts)
-        elif self.done >= self.begun_at + self.count:
+        elif self.is_enough():
             self.end()
             self.stay()
+
+    def is_enough(self) -> bool:
+        """Whether as many rounds are timed as were asked for, or all from one of a turn
+        to the same one of the next.
+        """
+        if not self.whole_turns:
+            return bool(self.done >= self.begun_at + self.count)
+        turn, rounds = self.begun_in
+        return self.entered > turn and self.done - self.done_before >= rounds
 
     def end(self) -> None:
         """What was timed until now."""
         if self.begun is None or self.sample is not None:
             return
+        if self.whole_turns and not self.is_enough():
+            return
         self.frameworks.wait()
         now = time.perf_counter() if self.left is None else self.left
-        seconds = now - self.begun - self.outside
+        outside = 0.0 if self.whole_turns else self.outside
+        seconds = now - self.begun - outside
         for name, number in self.counted.items():
             before = self.before[number] if number < len(self.before) else 0
             self.done_in[name] = self.counts[number] - before
         self.sample = {
             "seconds": seconds,
             "steps": self.done - self.begun_at,
-            "between": seconds * self.outside_share(),
+            "between": seconds * self.outside_share() if outside else 0.0,
         }
 
     def outside_share(self) -> float:
