@@ -434,7 +434,7 @@ def _with_part_of_run(
     joined = replace(
         same,
         severity=max(same.severity, part.severity, key=lambda severity: severity.rank),
-        summary=f"{same.summary} Of the run: {outside.how}",
+        summary=_with_its_run(same.summary, outside),
         locations=same.locations or part.locations,
         fixes=_fixes_of(same, part),
     )
@@ -444,6 +444,12 @@ def _with_part_of_run(
         return outside.share if finding is joined else _of_run(finding, evidence)
 
     return _inserted(others, joined, size)
+
+
+def _with_its_run(summary: str, outside: Outside) -> str:
+    """The largest part of the run, of several that compile."""
+    of_run = " Of the run: "
+    return summary if of_run in summary else f"{summary}{of_run}{outside.how}"
 
 
 def _fixes_of(rule: Finding, part: Finding) -> tuple[Fix, ...]:

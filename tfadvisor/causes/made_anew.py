@@ -31,8 +31,10 @@ from tfadvisor.causes.witness import (
     COMPREHENSIONS,
     Signature,
     covers,
+    element_loop,
     first_line,
     functions_around,
+    head_of,
     only_calls,
     own_nodes,
     signature,
@@ -48,9 +50,10 @@ _BOUND_ONCE = frozenset({"staticmethod", "classmethod"})
 _MAKING = FRAMEWORKS | {"functools"}
 """Packages whose calls give another function each time: of `jax.grad`, `partial`."""
 _UNNAMED = "compiled"
+_THE_LOOP = "the loop"
 _MOST_SHOWN = 3
 """Of what one function makes, with its lines."""
-_BEGINNINGS = frozenset({"__init__", "__post_init__", "setup", "__new__"})
+BEGINNINGS = frozenset({"__init__", "__post_init__", "setup", "__new__"})
 _BY_PLACE = pattern(r"pmap|in_axes|in_shardings|in_specs|input_signature")
 """What says something of each argument in its place, or of all."""
 
@@ -79,6 +82,10 @@ class MadeAnew(msgspec.Struct, frozen=True):
     """
     others: tuple[str, ...]
     """What else the function makes and compiles so, in words."""
+    loop: str = ""
+    """The loop that makes it in each of its rounds, with its place; "" for a function
+    that makes it in each of its calls.
+    """
 
     @property
     def words(self) -> str:
@@ -88,11 +95,16 @@ class MadeAnew(msgspec.Struct, frozen=True):
         if self.others:
             *before, last = what, *self.others
             what, are, they = f"{', '.join(before)} and {last}", "are", "they read"
-        place = place_in_words(self.file, self.around.line, self.around.name)
         may_change = f" ({they} {', '.join(self.reads)}, which may change)"
         reads = may_change if self.reads else ""
-        call = f"each call of {place}, which a loop calls"
-        return f"{what} {are} made anew in {call}{reads}"
+        return f"{what} {are} made anew in {self._when}{reads}"
+
+    @property
+    def _when(self) -> str:
+        if self.loop:
+            return f"each round of {self.loop}"
+        place = place_in_words(self.file, self.around.line, self.around.name)
+        return f"each call of {place}, which a loop calls"
 
 
 class _Making(msgspec.Struct, frozen=True):
@@ -124,6 +136,49 @@ def made_anew(
             is_it = any(_may_compile(function, making, line) for making in found)
             return _all_made(parsed, function, found) if is_it else None
     return None
+
+
+def made_in_loop(parsed: ParsedFile, line: int, compiled: str = "") -> MadeAnew | None:
+    """What the innermost loop around a line, in its function or in none, compiles: it
+    makes it in each of its rounds whatever it made before.
+    """
+    loop = element_loop(parsed.tree, line)
+    if not isinstance(loop, ast.For | ast.While) or not covers(loop, line):
+        return None
+    rounds = _as_function(loop)
+    conditional = {id(node) for node in _under_conditions(loop)}
+    found = [
+        making
+        for making in _makings(parsed.names, rounds)
+        if id(making.node) not in conditional
+    ]
+    is_it = any(_may_compile(rounds, making, line) for making in found)
+    if not is_it or all(
+        compiled not in ("", _name_of(making.node) or compiled) for making in found
+    ):
+        return None
+    place = place_in_words(parsed.file, loop.lineno, "")
+    made, head = _all_made(parsed, rounds, found), head_of(loop)
+    return msgspec.structs.replace(
+        made,
+        before=made.before.replace(made.around.head, f"{head}:", 1),
+        loop=f"`{head}` ({place})",
+    )
+
+
+def _as_function(loop: Loop) -> Function:
+    """What a loop does in its rounds, as a function without a name of its own."""
+    no_arguments = ast.parse("def loop(): pass").body[0]
+    assert isinstance(no_arguments, ast.FunctionDef)
+    no_arguments.body = [loop]
+    no_arguments.name = _THE_LOOP
+    return ast.copy_location(no_arguments, loop)
+
+
+def _under_conditions(loop: Loop) -> Iterator[ast.AST]:
+    for node in own_nodes(loop):
+        if isinstance(node, ast.If | ast.IfExp | ast.Try):
+            yield from ast.walk(node)
 
 
 def called_again(files: Sequence[ParsedFile]) -> frozenset[str]:
@@ -171,7 +226,7 @@ def _beginnings(tree: ast.Module) -> Iterator[tuple[str, set[str]]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             for inner in node.body:
-                if isinstance(inner, Function) and inner.name in _BEGINNINGS:
+                if isinstance(inner, Function) and inner.name in BEGINNINGS:
                     yield node.name, called_names(inner)
 
 
@@ -634,7 +689,7 @@ def _written_again(tree: ast.Module) -> set[str]:
     begins = {
         id(node)
         for function in functions_in(tree)
-        if function.name in _BEGINNINGS
+        if function.name in BEGINNINGS
         for node in ast.walk(function)
     }
     found = set()

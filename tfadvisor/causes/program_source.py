@@ -20,6 +20,7 @@ from tfadvisor.causes.call_in_loop import CallInLoop, call_in_loop
 from tfadvisor.causes.called import Function, calls_in, last_name
 from tfadvisor.causes.compilable import HostWork, host_work
 from tfadvisor.causes.compiled_again import CompiledAgain, of_a_maker
+from tfadvisor.causes.compiled_in_objects import compiled_in_objects
 from tfadvisor.causes.compiled_names import HostCalls, compiled_names
 from tfadvisor.causes.costly_calls import CallsOfFile, MadeCall, Where
 from tfadvisor.causes.eager_bodies import (
@@ -47,7 +48,12 @@ from tfadvisor.causes.loops_of_numbers import (
     is_of_numbers,
     loop_of_numbers,
 )
-from tfadvisor.causes.made_anew import MadeAnew, called_again, made_anew
+from tfadvisor.causes.made_anew import (
+    MadeAnew,
+    called_again,
+    made_anew,
+    made_in_loop,
+)
 from tfadvisor.causes.metric_classes import metric_class
 from tfadvisor.causes.rounds import Rounds, rounds_of
 from tfadvisor.causes.rows_last import RowsLast, rows_last
@@ -370,9 +376,9 @@ class ProgramSource:
         if parsed is None:
             return None
         found = made_anew(parsed, line, compiled, but_in_loops=is_step)
-        if found is None or found.around.name not in self._called_again:
-            return None
-        return found
+        if found is not None and found.around.name in self._called_again:
+            return found
+        return made_in_loop(parsed, line, compiled)
 
     def compiled_again(
         self,
@@ -391,6 +397,7 @@ class ProgramSource:
             return None if made is None else of_a_maker(made)
         files, again = self.files.first(_MOST_SEARCHED), self._called_again
         found = static_object(files, parsed, line, compiled, again)
+        found = found or compiled_in_objects(files, parsed, line, again)
         return found or self._eager_body(parsed, line, compiled)
 
     def _eager_body(

@@ -15,6 +15,7 @@ from tfadvisor.causes.called import (
     calls_in,
     dotted,
     last_name,
+    stored_in,
 )
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import own_nodes, signature
@@ -90,7 +91,8 @@ def _inside(
             lines.append(f"# make here what {name} holds, of arrays as arguments")
         else:
             arguments.append(bare)
-            static += [bare] if calls else []
+            is_static = calls and not _follows_itself(function, name)
+            static += [bare] if is_static else []
     kept = tuple(dict.fromkeys(arguments))
     return _Inside(kept, tuple(static), tuple(lines))
 
@@ -131,6 +133,19 @@ def _calls_of(bodies: list[ast.AST], name: str) -> list[ast.expr]:
         if root == name and not is_of_arrays:
             found.append(call.func)
     return found
+
+
+def _follows_itself(function: ast.AST, name: str) -> bool:
+    """Whether a method of a variable gives the next one: `state =
+    state.apply_gradients(grads)`, so that it is a tree of arrays that changes.
+    """
+    return any(
+        isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and dotted(node.value.func)[0] == name
+        and name in stored_in(node)
+        for node in ast.walk(function)
+    )
 
 
 def _maker_of(

@@ -382,7 +382,9 @@ def recompilations(question: Question) -> str:
     words = (
         f"{first.function} {times}, in {min(first.steps, steps):,} of {steps:,} steps"
     )
-    if first.why is not None:
+    # of that name are several functions, which take as many arrays as each needs
+    is_shared = first.function == "<lambda>"
+    if first.why is not None and not (is_shared and first.why.cause == "arguments"):
         words += f", since {first.why.words}"
     found = {
         each.function for host in question.run.hosts for each in host.evidence.compiles

@@ -213,9 +213,11 @@ def recompiled_anew(question: Question) -> str:
     cause = _cause(question)
     if cause == "cache":
         return "jax.clear_caches() forgets all programs in the steps (take it out)"
-    if cause not in ("", "same", "argument", "function", "value"):
-        raise MetricAbsent("its programs differ, so it is compiled for what changes")
     made = _made_anew(question)
+    # programs of that name are several functions'
+    is_shared = recompiled_function(question) == _LAMBDA and made is not None
+    if cause not in _OF_NO_ARRAYS and not is_shared:
+        raise MetricAbsent("its programs differ, so it is compiled for what changes")
     if made is not None and not (cause == "value" and made.takes_values):
         return made.words
     if cause == "value":
@@ -257,6 +259,8 @@ def compiled_by(question: Question) -> str:
 
 
 _LAMBDA = "<lambda>"
+_OF_NO_ARRAYS = ("", "same", "argument", "function", "value")
+"""Causes beside which what is compiled may be made anew: arrays are alike."""
 _COMPILERS = {"jax": "jax.jit", "tensorflow": "tf.function"}
 
 

@@ -259,6 +259,18 @@ def test_a_lambda_that_is_compiled_in_each_call_of_a_function_is_made_anew(
 
 
 @pytest.mark.parametrize(
+    ("program", "is_known"), [(LAMBDA, True), (LAMBDA_ONCE, False)]
+)
+def test_several_lambdas_differ_in_their_arguments_and_are_made_anew_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str, is_known: bool
+) -> None:
+    monkeypatch.setattr(own_functions, "recompiled_cause", lambda _: "arguments")
+    metrics = anew("<lambda>", program, tmp_path)
+
+    assert (metrics.fact("recompiled_anew") is not None) == is_known
+
+
+@pytest.mark.parametrize(
     ("function", "program"),
     [
         ("<lambda>", LAMBDA_ONCE),
