@@ -6,13 +6,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
-from tfadvisor.causes.called import calls_in, functions_in
+from tfadvisor.causes.called import (
+    Function,
+    calls_in,
+    functions_in,
+    last_name,
+    owner_of,
+)
 from tfadvisor.causes.loop_data import names_in
 from tfadvisor.causes.witness import (
     COMPREHENSIONS,
     covers,
+    element_loop,
+    function_around,
     head_of,
     own_nodes,
     scope_around,
@@ -36,6 +44,9 @@ _METHODS = frozenset(
 )
 """Of Python's lists, dicts, sets and texts."""
 _ORDERS = ast.Lt | ast.LtE | ast.Gt | ast.GtE
+_EQUALS = ast.Eq | ast.NotEq
+_DEEPEST = 6
+"""Functions that call one another."""
 _Loop = ast.For | COMPREHENSIONS
 
 
@@ -58,18 +69,72 @@ def calling_loop(parsed: ParsedFile, line: int) -> str:
     return head_of(around[-1]) if around else ""
 
 
-def is_of_numbers(parsed: ParsedFile, name: str) -> bool:
-    """Whether the one function of that name is of single numbers, by its source: it
-    compares or converts them, has no loop and calls no library.
+def is_of_numbers(parsed: ParsedFile, line: int) -> bool:
+    """Whether the function around a line is of single numbers, by its source: it, or
+    one of the program's that it calls, compares or converts them, and none goes through
+    elements by a loop of its own or calls a library.
     """
-    known = [each for each in functions_in(parsed.tree) if each.name == name]
-    if len(known) != 1:
+    function = function_around(parsed.tree, line)
+    if function is None:
         return False
-    (function,) = known
-    has_loop = any(isinstance(n, _Loop | ast.While) for n in ast.walk(function))
-    is_plain = not any(map(_is_of_arrays, ast.walk(function)))
-    calls = all(_calls_python(parsed, call) for call in calls_in(function))
-    return not has_loop and is_plain and calls and _compares(function)
+    chain = [function]
+    return _stays_plain(parsed, function, chain) and any(map(_compares, chain))
+
+
+def compares(parsed: ParsedFile, line: int) -> bool:
+    """Whether the innermost loop around a line does what arrays refuse."""
+    loop = element_loop(parsed.tree, line)
+    return loop is not None and _compares(loop)
+
+
+def _stays_plain(parsed: ParsedFile, function: Function, chain: list[Function]) -> bool:
+    """chain: functions that are looked at already, to which it adds those it calls."""
+    nodes = [*ast.walk(function)]
+    if any(isinstance(node, _Loop) or _is_of_arrays(node) for node in nodes):
+        return False
+    combining = [node.value for node in nodes if _combines_elements(node)]
+    return all(
+        call in combining or _calls_plain(parsed, call, chain)
+        for call in calls_in(function)
+    )
+
+
+def _calls_plain(parsed: ParsedFile, call: ast.Call, chain: list[Function]) -> bool:
+    """Python's own, a function of the file, or a method of the same object."""
+    owner = owner_of(call)
+    is_own = owner is None or ast.unparse(owner) == "self"
+    function = _one_named(parsed, last_name(call)) if is_own else None
+    if function is None:
+        return _calls_python(parsed, call)
+    if function in chain:
+        return True
+    chain.append(function)
+    return len(chain) < _DEEPEST and _stays_plain(parsed, function, chain)
+
+
+def _one_named(parsed: ParsedFile, name: str) -> Function | None:
+    known = [each for each in functions_in(parsed.tree) if each.name == name]
+    return known[0] if len(known) == 1 else None
+
+
+def _combines_elements(node: ast.AST) -> TypeGuard[ast.Assign]:
+    """Whether it computes an element of others of the same container by what the
+    object was given: `self.values[i] = self.operation(self.values[2 * i], other)`.
+    """
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+        return False
+    owner, (target, *_) = owner_of(node.value), node.targets
+    if owner is None or ast.unparse(owner) != "self":
+        return False
+    if not isinstance(target, ast.Subscript):
+        return False
+    whole = ast.unparse(target.value)
+    taken = [arg for arg in node.value.args if isinstance(arg, ast.Subscript)]
+    return any(
+        ast.unparse(arg.value) == whole
+        and ast.unparse(arg.slice) != ast.unparse(target.slice)
+        for arg in taken
+    )
 
 
 def _loops_around(parsed: ParsedFile, line: int) -> list[_Loop]:
@@ -116,8 +181,10 @@ def _is_of_arrays(node: ast.AST) -> bool:
 def _is_plain_call(parsed: ParsedFile, call: ast.Call) -> bool:
     if _calls_python(parsed, call):
         return True
-    is_own = isinstance(call.func, ast.Name)
-    return is_own and is_of_numbers(parsed, ast.unparse(call.func))
+    function = None
+    if isinstance(call.func, ast.Name):
+        function = _one_named(parsed, call.func.id)
+    return function is not None and is_of_numbers(parsed, function.body[0].lineno)
 
 
 def _calls_python(parsed: ParsedFile, call: ast.Call) -> bool:
@@ -140,16 +207,25 @@ def _refuses_arrays(node: ast.AST) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         is_choice = node.func.id in _CHOOSE and len(node.args) > 1
         return is_choice or node.func.id in _OF_NUMBERS
-    tests = [node.test] if isinstance(node, ast.If | ast.IfExp) else []
+    tests: list[ast.expr] = []
+    if isinstance(node, ast.If | ast.IfExp | ast.While):
+        tests = [node.test]
     if isinstance(node, ast.comprehension):
         tests = node.ifs
     return any(_orders(inner) for test in tests for inner in ast.walk(test))
 
 
 def _orders(test: ast.AST) -> bool:
-    return isinstance(test, ast.Compare) and any(
-        isinstance(operator, _ORDERS) for operator in test.ops
+    """Whether it asks which is more, or whether it is some number."""
+    if not isinstance(test, ast.Compare):
+        return False
+    sides = [test.left, *test.comparators]
+    of_number = any(
+        isinstance(side, ast.Constant) and type(side.value) in (int, float)
+        for side in sides
     )
+    equals = of_number and any(isinstance(each, _EQUALS) for each in test.ops)
+    return equals or any(isinstance(each, _ORDERS) for each in test.ops)
 
 
 def _takes_by_both(around: Sequence[_Loop]) -> bool:

@@ -45,6 +45,7 @@ from tfadvisor.causes.loop_data import (
 )
 from tfadvisor.causes.loops_of_numbers import (
     calling_loop,
+    compares,
     is_of_numbers,
     loop_of_numbers,
 )
@@ -461,6 +462,8 @@ class ProgramSource:
         """
         parsed = self.files.read(file)
         loop = None if parsed is None else element_loop(parsed.tree, line)
+        if isinstance(loop, ast.While) and parsed and compares(parsed, line):
+            loop = element_loop(parsed.tree, loop.lineno)  # that has such rounds
         if parsed is None or loop is None or isinstance(loop, ast.While):
             return ""
         host = self._host_calls(parsed)
@@ -485,14 +488,15 @@ class ProgramSource:
         parsed = self.files.read(file)
         return "" if parsed is None else loop_of_numbers(parsed, line)
 
-    def calling_loop(self, file: str, line: int, function: str) -> str:
-        """The head of the loop around a line of the same file that calls a function of
-        single numbers; "" for none, and where the function may be of arrays.
-        """
+    def calling_loop(self, file: str, line: int) -> str:
+        """As of the file; "" where that is not there."""
         parsed = self.files.read(file)
-        if parsed is None or not is_of_numbers(parsed, function):
-            return ""
-        return calling_loop(parsed, line)
+        return "" if parsed is None else calling_loop(parsed, line)
+
+    def is_of_numbers(self, file: str, line: int) -> bool:
+        """As of the file; False where that is not there."""
+        parsed = self.files.read(file)
+        return parsed is not None and is_of_numbers(parsed, line)
 
     def costly_call(
         self,

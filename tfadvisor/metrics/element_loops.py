@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tfadvisor.metrics.python_time import lines_that_call, of_python
@@ -23,6 +23,13 @@ class _InLoop(NamedTuple):
     place: RunPlace
     head: str
     """Of that loop, which may call the function of the line."""
+    by: RunPlace | None = None
+    """The line of the loop that calls that function, or another one that does."""
+
+
+_LoopAround = Callable[[str, int], str]
+"""(file, line) -> the head of the loop around that line in its function, "" for none.
+"""
 
 
 @once
@@ -33,20 +40,8 @@ def _of_loop(question: Question) -> Sequence[_InLoop]:
     account, source = question.settings.account, question.settings.source
     if account is None or source is None:
         raise MetricAbsent("samples of the run, or the program's files, are not there")
-    found = []
-    for share in account.python_at:
-        (place,) = share.places
-        loop = source.element_loop(place.file, place.line) or next(
-            (
-                source.element_loop(by.file, by.line)
-                for by in lines_that_call(account.calls, place)
-                if source.calling_loop(by.file, by.line, place.function)
-            ),
-            "",
-        )
-        if loop:
-            found.append(_InLoop(share.fraction, place, loop))
-    return found
+    around = source.element_loop
+    return _lines_in_loops(source, account.python_at, account.calls, around, around)
 
 
 @once
@@ -57,24 +52,52 @@ def _of_pipeline(question: Question) -> Sequence[_InLoop]:
     account, source = question.settings.account, question.settings.source
     if account is None or account.pipeline is None or source is None:
         raise MetricAbsent("no samples of a pipeline that runs Python lie beside it")
-    pipeline = account.pipeline
-    return [
-        _InLoop(share.fraction, place, loop)
-        for share in pipeline.lines
-        for place in share.places
-        if (loop := _loop_in_pipeline(source, place, pipeline.calls))
-    ]
+    lines, calls = account.pipeline.lines, account.pipeline.calls
+    own, calling = source.loop_of_numbers, source.calling_loop
+    return _lines_in_loops(source, lines, calls, own, calling)
 
 
-def _loop_in_pipeline(
-    source: ProgramSource, place: RunPlace, calls: Sequence[RunShare]
-) -> str:
-    own = source.loop_of_numbers(place.file, place.line)
-    called = (
-        source.calling_loop(by.file, by.line, place.function)
-        for by in lines_that_call(calls, place)
-    )
-    return own or next(filter(None, called), "")
+def _lines_in_loops(
+    source: ProgramSource,
+    lines: Sequence[RunShare],
+    calls: Sequence[RunShare],
+    own: _LoopAround,
+    calling: _LoopAround,
+) -> list[_InLoop]:
+    """own: the loop around a line itself. calling: around one that calls its
+    function.
+    """
+    found = []
+    for share in lines:
+        for place in share.places:
+            head = own(place.file, place.line)
+            by = None if head else _caller(source, calls, place, calling)
+            if by is not None:
+                head = calling(by.file, by.line)
+            if head:
+                found.append(_InLoop(share.fraction, place, head, by))
+    return found
+
+
+def _caller(
+    source: ProgramSource,
+    calls: Sequence[RunShare],
+    place: RunPlace,
+    calling: _LoopAround,
+) -> RunPlace | None:
+    """The line in a loop that calls the function of a line, or one that calls that, all
+    of single numbers; None for none.
+    """
+    callees = [place]
+    for callee in callees:
+        if not source.is_of_numbers(callee.file, callee.line):
+            continue
+        for by in lines_that_call(calls, callee):
+            if calling(by.file, by.line):
+                return by
+            if not any(by.function == known.function for known in callees):
+                callees.append(by)
+    return None
 
 
 @once
@@ -126,3 +149,23 @@ def element_loop_line(question: Question) -> str:
     """That line: `make_problem (train.py:18)`."""
     place = _in_loops(question)[0].place
     return place_in_words(place.file, place.line, place.function)
+
+
+@fact
+def element_loop_caller(question: Question) -> str:
+    """The line of that loop that calls the function of that line, where it lies in one:
+    `update (train.py:52)`.
+    """
+    by = _in_loops(question)[0].by
+    if by is None:
+        raise MetricAbsent("that line lies in the loop itself")
+    return place_in_words(by.file, by.line, by.function)
+
+
+@fact
+def element_loop_callee(question: Question) -> str:
+    """The function of that line, where the loop calls it: `__setitem__`."""
+    first = _in_loops(question)[0]
+    if first.by is None or not first.place.function:
+        raise MetricAbsent("that line lies in the loop itself")
+    return first.place.function

@@ -57,11 +57,10 @@ def python_calls(question: Question) -> Iterator[InPython]:
 
 
 def lines_that_call(calls: Sequence[RunShare], place: RunPlace) -> Iterator[RunPlace]:
-    """The lines of the same file that call the function of a line."""
+    """The lines that call the function of a line."""
     for call in calls:
         callee, by = call.places
-        is_it = (callee.file, callee.function) == (place.file, place.function)
-        if is_it and by.file == place.file:
+        if (callee.file, callee.function) == (place.file, place.function):
             yield by
 
 

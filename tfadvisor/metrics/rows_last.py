@@ -37,7 +37,11 @@ def _rows_last(question: Question) -> Found:
         raise MetricAbsent("the program's source is not given: --source DIR")
     for line in sorted(python_lines(question), key=lambda line: -line.fraction):
         place = line.share.places[0]
-        callers = [by.line for by in lines_that_call(line.calls, place)]
+        callers = [
+            by.line
+            for by in lines_that_call(line.calls, place)
+            if by.file == place.file
+        ]
         known = source.rows_last(place.file, place.line, callers)
         if known is not None:
             return Found(line, known)
