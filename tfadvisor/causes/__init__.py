@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tfadvisor.causes.of_activities import causes_of
     from tfadvisor.causes.of_samples import NoAccount, account_of
     from tfadvisor.causes.program_source import ProgramSource
+    from tfadvisor.causes.read_each_round import ReadEachRound
     from tfadvisor.causes.rounds import Rounds
     from tfadvisor.causes.same_again import SameAgain
     from tfadvisor.causes.whole_for_one import WholeForOne
@@ -56,6 +57,7 @@ else:
             "NoAccount": "of_samples",
             "PipelinePython": "account",
             "ProgramSource": "program_source",
+            "ReadEachRound": "read_each_round",
             "Rounds": "rounds",
             "RunAccount": "account",
             "RunDone": "account",
@@ -102,6 +104,7 @@ __all__ = [
     "NoAccount",
     "PipelinePython",
     "ProgramSource",
+    "ReadEachRound",
     "Rounds",
     "RunAccount",
     "RunDone",

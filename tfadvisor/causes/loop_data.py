@@ -69,7 +69,7 @@ def tie_in(
 
     if _gives(loop, asked, stepping):
         return ARGUMENT, line
-    results = _roots(_made_by(loop, stepping))
+    results = _roots(made_by(loop, stepping))
     own = _roots({name for call in asked for name in names_in(call)})
     if _may_change(own - results, stepping) or not _is_dropped(loop, asked):
         return None
@@ -83,7 +83,7 @@ def _gives(
 ) -> bool:
     """Whether a step is given what the calls give, or what is made of it."""
     return _are_inside(calls, steps) or bool(
-        _made_by(loop, calls) & _names_in_arguments(steps)
+        made_by(loop, calls) & _names_in_arguments(steps)
     )
 
 
@@ -95,8 +95,8 @@ def may_feed(
     """Whether a step may get what the calls give: as an argument, or out of an object
     that is given it, as a buffer of samples is.
     """
-    made = _made_by(loop, calls)
-    kept = _kept_in(loop, calls, made)
+    made = made_by(loop, calls)
+    kept = kept_in(loop, calls, made)
     needed = _needed(loop, steps)
     if not needed:  # it reads what is not written here
         return bool(kept)
@@ -110,11 +110,11 @@ def feeds_itself(
     """Whether what the calls give goes into the next of them, as the state does of a
     second model that the loop trains.
     """
-    made = _made_by(loop, calls)
+    made = made_by(loop, calls)
     return bool(_roots(made) & _roots(_names_in_arguments(calls)))
 
 
-def _kept_in(
+def kept_in(
     loop: ast.AST,
     calls: list[ast.Call],
     made: set[Name],
@@ -172,7 +172,7 @@ def asked_of(loop: Loop, steps: list[ast.Call]) -> ast.expr | None:
     """What the loop asks of the steps' results in each of its rounds, to know whether
     to go on; None where it asks for nothing of them.
     """
-    made = _made_by(loop, steps)
+    made = made_by(loop, steps)
     tests = [loop.test] if isinstance(loop, ast.While) else []
     tests += [
         statement.test
@@ -194,7 +194,7 @@ def runs_alone(loop: Loop, steps: list[ast.Call]) -> bool:
     round is given nothing new, and up to the end nothing else is called or written.
     """
     given = _names_in_arguments(steps) & stored_in(loop)
-    if not given <= _roots(_made_by(loop, steps)):
+    if not given <= _roots(made_by(loop, steps)):
         return False
     kept: list[ast.AST] = [loop.test] if isinstance(loop, ast.While) else []
     for statement in loop.body:
@@ -341,7 +341,7 @@ def _names_in_arguments(calls: list[ast.Call]) -> set[Name]:
     return found
 
 
-def _made_by(
+def made_by(
     loop: ast.AST,
     calls: list[ast.Call],
 ) -> set[Name]:
@@ -439,7 +439,7 @@ class Made(msgspec.Struct, frozen=True):
         steps: list[ast.Call],
     ) -> bool:
         """Whether a step gets it."""
-        kept = _kept_in(loop, list(self.calls), set(self.names))
+        kept = kept_in(loop, list(self.calls), set(self.names))
         return _are_inside(list(self.calls), steps) or bool(
             (self.names | kept) & _names_in_arguments(steps)
         )

@@ -56,6 +56,7 @@ from tfadvisor.causes.made_anew import (
     made_in_loop,
 )
 from tfadvisor.causes.metric_classes import metric_class
+from tfadvisor.causes.read_each_round import ReadEachRound, read_each_round
 from tfadvisor.causes.rounds import Rounds, rounds_of
 from tfadvisor.causes.rows_last import RowsLast, rows_last
 from tfadvisor.causes.same_again import SameAgain, same_again
@@ -470,6 +471,13 @@ class ProgramSource:
         if any(host.is_on_devices(call) for call in calls_in(loop)):
             return ""
         return head_of(loop)
+
+    def read_each_round(self, file: str, line: int) -> ReadEachRound | None:
+        """As of the file; None where that is not there."""
+        parsed = self.files.read(file)
+        if parsed is None:
+            return None
+        return read_each_round(parsed, line, self._host_calls(parsed))
 
     def rows_last(
         self, file: str, line: int, callers: Sequence[int]

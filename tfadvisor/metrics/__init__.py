@@ -35,6 +35,7 @@ from tfadvisor.metrics import (
     precision,  # noqa: F401
     products,  # noqa: F401
     programs,  # noqa: F401
+    read_each_round,  # noqa: F401
     repeated,  # noqa: F401
     rows_last,  # noqa: F401
     same_in_graph,  # noqa: F401
