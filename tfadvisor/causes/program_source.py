@@ -29,6 +29,7 @@ from tfadvisor.causes.eager_bodies import (
     run_while_traced,
 )
 from tfadvisor.causes.eager_ops import EagerOps, EagerSource, eager_ops
+from tfadvisor.causes.given_anew import Program, given_anew
 from tfadvisor.causes.growing import Growing, growing_on
 from tfadvisor.causes.indexed import Indexed, indexed_on
 from tfadvisor.causes.loop_data import (
@@ -391,7 +392,8 @@ class ProgramSource:
         is_step: bool = False,
     ) -> CompiledAgain | None:
         """As made_anew, and objects that a compiled method is static in, and bodies of
-        loops and branches that no compiled function holds.
+        loops and branches that no compiled function holds, and what a compiled function
+        is given.
         """
         parsed = self.files.read(file)
         made = self.made_anew(file, line, compiled, is_step=is_step)
@@ -400,7 +402,22 @@ class ProgramSource:
         files, again = self.files.first(_MOST_SEARCHED), self._called_again
         found = static_object(files, parsed, line, compiled, again)
         found = found or compiled_in_objects(files, parsed, line, again)
+        found = found or self._given_anew(parsed, line, compiled)
         return found or self._eager_body(parsed, line, compiled)
+
+    def _given_anew(
+        self, parsed: ParsedFile, line: int, compiled: str
+    ) -> CompiledAgain | None:
+        """compiled: "" for what no trace names, which a compiled function may hold."""
+        function = function_around(parsed.tree, line)
+        is_traced = function is not None and function.name in self._run_while_traced
+        if not compiled and is_traced:
+            return None
+        program = Program(self.files.first(_MOST_SEARCHED), self._called_again)
+        is_whole = function is not None and not (
+            function.decorator_list or self.host_work(parsed.file, line).what
+        )
+        return given_anew(program, parsed, line, compiled, is_whole=is_whole)
 
     def _eager_body(
         self, parsed: ParsedFile, line: int, compiled: str

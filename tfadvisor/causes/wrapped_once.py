@@ -52,7 +52,7 @@ def wrapped_once(
     """The function, with its decorator. by, options: the compiler, as it is written."""
     inner = _defined_in(function, wrapped.call)
     inside = _inside(parsed, function, wrapped, [wrapped.call, *inner])
-    if inside.static:
+    if inside.static and not by.endswith("tf.function"):  # which takes them as they are
         options = [*options, f"static_argnames={[*inside.static]}"]
     decorator = f"functools.partial({', '.join([by, *options])})" if options else by
     is_open = any(name.startswith("*") for name in wrapped.given)
