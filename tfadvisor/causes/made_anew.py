@@ -139,8 +139,8 @@ def made_anew(
 
 
 def made_in_loop(parsed: ParsedFile, line: int, compiled: str = "") -> MadeAnew | None:
-    """What the innermost loop around a line, in its function or in none, compiles: it
-    makes it in each of its rounds whatever it made before.
+    """What the innermost loop around a line, in its function or in none, makes and
+    compiles anew in each of its rounds.
     """
     loop = element_loop(parsed.tree, line)
     if not isinstance(loop, ast.For | ast.While) or not covers(loop, line):

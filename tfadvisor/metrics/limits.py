@@ -294,7 +294,9 @@ def _bound_of(
     rates: Rates,
 ) -> LeastTime:
     seconds = op.total_ps / PS_PER_S / max(op.count, 1)
-    moving = rates.moving_s(known.cost.bytes) / seconds
+    # what a loop reads again in each round may stay in caches
+    moved = 0 if known.runs_loop else known.cost.bytes
+    moving = rates.moving_s(moved) / seconds
     arithmetic = rates.arithmetic_s(op) / seconds
     return LeastTime(moving, arithmetic, max(moving, arithmetic))
 

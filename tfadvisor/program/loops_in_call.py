@@ -37,7 +37,7 @@ def costliest_line(call: Instruction, costs: Costs) -> SourceLocation | None:
     the innermost loop there. None where no line has half of it, and for what runs no
     loop. Raises TraceError for damaged bytes.
     """
-    if call.opcode != "call" or not _runs_loop(call):
+    if not runs_loop(call):
         return None
     found = [*_inside(call, costs)]
     lines = listed(
@@ -52,7 +52,10 @@ def costliest_line(call: Instruction, costs: Costs) -> SourceLocation | None:
     return max(lines[most], key=lambda each: each.weight).location
 
 
-def _runs_loop(call: Instruction) -> bool:
+def runs_loop(call: Instruction) -> bool:
+    """Whether it is a call that runs a loop. Raises TraceError for damaged bytes."""
+    if call.opcode != "call":
+        return False
     waiting = [*called_before(call.computation, call)]
     for computation in waiting:
         for each in computation.instructions:

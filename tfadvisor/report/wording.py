@@ -27,10 +27,21 @@ from tfadvisor.vocabulary import FRAMEWORKS, TIME_CLASSES, VERDICTS
 
 
 def verdict_name(report: Report) -> str:
-    """`INPUT-BOUND`; a compute-bound run with nothing to change is `HEALTHY`."""
-    if report.verdict.healthy and report.verdict.bottleneck in ("compute", "none"):
-        return VERDICTS["none"].name.upper()
-    return VERDICTS[report.verdict.bottleneck].name.upper()
+    """`INPUT-BOUND`; a compute-bound run with nothing to change is `HEALTHY`, if the
+    devices are known to be near their limits.
+    """
+    bottleneck = report.verdict.bottleneck
+    if bottleneck == "compute" and report.verdict.healthy and not is_dim(report):
+        bottleneck = "none"
+    return VERDICTS[bottleneck].name.upper()
+
+
+def is_dim(report: Report) -> bool:
+    """Whether the trace does not tell how near the devices are to their limits: they
+    may compute what nobody needs, and slowly.
+    """
+    near = report.metrics.get("near_limit_fraction")
+    return near is None or near.value is None
 
 
 def run_line(report: Report) -> str:
@@ -138,6 +149,11 @@ def verdict_sentence(report: Report) -> str:
     for other in others:
         if other.startswith("One change could save"):
             return f"{first.rstrip('.')}; {other[0].lower()}{other[1:]}"
+    if report.verdict.healthy and is_dim(report):
+        return (
+            f"{first} Whether they need to, or could do it faster, this trace cannot "
+            "tell."
+        )
     return first
 
 
@@ -389,7 +405,7 @@ def shares(report: Report) -> list[tuple[str, float]]:
 
 def nothing_to_change(report: Report) -> str:
     """What stands where findings would."""
-    if report.verdict.healthy:
+    if report.verdict.healthy and not is_dim(report):
         found = "Found nothing to change."
     else:
         found = "No rule names a change for this run."

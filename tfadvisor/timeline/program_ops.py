@@ -31,7 +31,7 @@ from tfadvisor.program.flow import (
 from tfadvisor.program.in_words import in_words, scattered, target
 from tfadvisor.program.inverses import inverse_in, only_multiplied
 from tfadvisor.program.jacobians import Jacobian, jacobian_of, takes_passes
-from tfadvisor.program.loops_in_call import costliest_line
+from tfadvisor.program.loops_in_call import costliest_line, runs_loop
 from tfadvisor.program.made_of import made_of
 from tfadvisor.program.matrix_products import DotSize, multiplied_type, products
 from tfadvisor.program.only_for_numbers import only_for_numbers
@@ -115,6 +115,7 @@ class OpsOfProgram:
             unrolled=unrolled(parts),
             copied=copied.name if copied else None,
             in_loop=self._running.get(instruction.computation.id, False),
+            runs_loop=runs_loop(instruction),
             scatters=any(scatters(part) for part in parts),
             double=gives_double(instruction),
             does=in_words(instruction),
@@ -193,6 +194,8 @@ class InProgram(msgspec.Struct, frozen=True):
     """
     in_loop: bool = False
     """Whether a while loop runs it."""
+    runs_loop: bool = False
+    """Whether it is a call that runs a loop, so that no event tells what is in it."""
     scatters: bool = False
     """Whether it puts elements where an index says."""
     double: bool = False

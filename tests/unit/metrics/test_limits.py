@@ -82,6 +82,35 @@ def test_bytes_over_the_bandwidth_where_memory_is_the_limit() -> None:
     assert metrics.value("unknown_cost_fraction") == 0
 
 
+def a_call_of_sums(opcode: str) -> bytes:
+    """The sum that `a_sum` makes, in a loop of one round or in another call."""
+    arrays = (hlo.op(11, "parameter", WIDE), hlo.op(12, "add", WIDE, 11, 11))
+    rounds = {"known_trip_count": {"n": "1"}} if opcode == "while" else {}
+    inner = hlo.op(22, opcode, WIDE, 21, calls=[1], config=rounds)
+    return hlo.module(
+        hlo.computation(1, *arrays),
+        hlo.computation(2, hlo.op(21, "parameter", WIDE), inner),
+        hlo.computation(
+            3,
+            hlo.op(31, "parameter", WIDE),
+            hlo.op(32, "call", WIDE, 31, calls=[2], name="add.3"),
+        ),
+        entry=3,
+    )
+
+
+@pytest.mark.parametrize(("opcode", "near"), [("call", 0.2), ("while", 0.0)])
+def test_what_a_loop_within_a_call_moves_may_stay_in_caches(
+    opcode: str, near: float
+) -> None:
+    """4 MB read and 4 written are 8 µs; a million additions take 15 ns."""
+    metrics = gpu_steps(
+        ("add", 20, "add.3"), program=a_call_of_sums(opcode), **GPU
+    ).measure()
+
+    assert metrics.value("near_limit_fraction") == pytest.approx(near, rel=1e-3)
+
+
 @pytest.mark.parametrize(("takes", "near"), [(35, 0.35), (37, 0.0)])
 def test_near_is_within_a_factor_of_three(takes: float, near: float) -> None:
     """Three times 12 µs are 36."""

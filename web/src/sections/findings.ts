@@ -1,6 +1,7 @@
 /** What to change: one card a finding, the largest saving first. */
 import { claimed } from "../data/marked_findings.js";
 import type { Finding, Fix, PageData, Report } from "../data/generated.js";
+import { isHealthy } from "../data/health.js";
 import { h, withCode } from "../dom.js";
 import { copyButton } from "../parts/copy.js";
 import { hasClass, openClass } from "./attribution.js";
@@ -29,7 +30,7 @@ export function findings(view: View): Findings {
     "findings",
     "Findings",
     found.length === 0 ? "" : String(found.length),
-    found.length === 0 ? h("p", { class: "calm" }, view.run.report.verdict.healthy ? "Found nothing to change." : "No rule names a change for this run.") : null,
+    found.length === 0 ? h("p", { class: "calm" }, isHealthy(view.run.report) ? "Found nothing to change." : "No rule names a change for this run.") : null,
     h("ol", { class: "cards" }, ...cards.slice(0, found.length)),
     plan(view.run, open),
     asked.length === 0 ? null : h("h3", null, "Worth checking"),

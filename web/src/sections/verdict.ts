@@ -4,18 +4,19 @@ import { runBar } from "../parts/run_bar.js";
 import { section, type Section, type View } from "../parts/section.js";
 import { h } from "../dom.js";
 import { VERDICT_NAMES, type PageData, type Report } from "../data/generated.js";
+import { isHealthy } from "../data/health.js";
 import { StepTable } from "../data/steps.js";
 import { firstChange } from "./findings.js";
 import { count, duration, percent, plural } from "../words.js";
 
 export function verdictName(report: Report): string {
-  const { healthy, bottleneck } = report.verdict;
-  return healthy && (bottleneck === "compute" || bottleneck === "none") ? VERDICT_NAMES["none"]! : (VERDICT_NAMES[bottleneck] ?? bottleneck);
+  const { bottleneck } = report.verdict;
+  return bottleneck === "compute" && isHealthy(report) ? VERDICT_NAMES["none"]! : (VERDICT_NAMES[bottleneck] ?? bottleneck);
 }
 
 export function verdictTone(report: Report): string {
   if (report.verdict.bottleneck === "unknown") return "unsure";
-  if (report.verdict.bottleneck === "compute" && !report.verdict.healthy) return "works";
+  if (report.verdict.bottleneck === "compute" && !isHealthy(report)) return "works";
   return report.verdict.healthy ? "good" : "bad";
 }
 

@@ -58,7 +58,7 @@ def test_what_two_changes_save_in_their_order() -> None:
 
 
 def test_a_healthy_run_says_so_and_nothing_to_verify() -> None:
-    text = as_brief(report_of(FIXTURES / "jax-healthy"))
+    text = as_brief(report_of(FIXTURES / "gpu" / "jax-healthy"))
 
     assert text.startswith("HEALTHY: ")
     assert "verify" not in text
