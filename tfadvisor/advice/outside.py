@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         EagerOps,
         Growing,
         MadeCall,
+        OneAfterAnother,
         ProgramSource,
         RunPlace,
     )
@@ -448,6 +449,9 @@ def _by_its_source(
     if source is not None and part.places:
         place = part.places[0]
         made = source.costly_call(place.file, place.line, "host")
+        singly = source.one_after_another(part.what) if made is None else None
+        if singly is not None:
+            return replace(found, fix=_side_by_side(part.what, singly))
     return found if made is None else replace(found, fix=_cheaper(made))
 
 
@@ -468,6 +472,26 @@ def _eager_ops(
 ) -> EagerOps | None:
     """As eager_ops; None where no source is known."""
     return None if source is None else source.eager_ops(at, within, framework)
+
+
+def _side_by_side(name: str, singly: OneAfterAnother) -> Fix:
+    return Fix(
+        "code",
+        f"{name} goes through `{singly.outer}` one after another, and calls "
+        f"{singly.called} in each round of `{singly.inner}`. Does none of them need "
+        "what another gave? Then let all go on side by side, in one batch, as many "
+        f"environments or sequences: {singly.called} is called once a round for all of "
+        "them. Fewer of them, or less often, costs less too.",
+        "while not over.all():                     # one flag each\n"
+        f"    ... {singly.call} ...    # its arrays have a row for each\n"
+        "    # count of each only what came before its end",
+        {},
+        "any framework",
+        "What is over early is computed on up to the last one's end, and counts no "
+        "more.",
+        cures="a function that takes one thing after another through many calls",
+        before=f"{singly.outer}:\n    {singly.inner}:\n        ... {singly.call} ...",
+    )
 
 
 def _cheaper(made: MadeCall) -> Fix:

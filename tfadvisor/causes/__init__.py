@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tfadvisor.causes.made_anew import MadeAnew
     from tfadvisor.causes.of_activities import causes_of
     from tfadvisor.causes.of_samples import NoAccount, account_of
+    from tfadvisor.causes.one_after_another import OneAfterAnother
     from tfadvisor.causes.program_source import ProgramSource
     from tfadvisor.causes.read_each_round import ReadEachRound
     from tfadvisor.causes.rounds import Rounds
@@ -55,6 +56,7 @@ else:
             "MadeAnew": "made_anew",
             "MadeCall": "costly_calls",
             "NoAccount": "of_samples",
+            "OneAfterAnother": "one_after_another",
             "PipelinePython": "account",
             "ProgramSource": "program_source",
             "ReadEachRound": "read_each_round",
@@ -102,6 +104,7 @@ __all__ = [
     "MadeAnew",
     "MadeCall",
     "NoAccount",
+    "OneAfterAnother",
     "PipelinePython",
     "ProgramSource",
     "ReadEachRound",

@@ -561,6 +561,34 @@ def with_each_round(
     return replace(level, is_apart=apart)
 
 
+def without_seldom(
+    stacks: Stacks,
+    level: Level,
+    rounds: frozenset[tuple[str, int]],
+    pace: Pace,
+) -> Level:
+    """The same, where (file, line) are known that come in each round: what takes far
+    more than all of these may still be no step, if it is on no such line and stays for
+    as long as no part of each round does.
+    """
+    in_rounds = stacks.of_frames(
+        (file_name(frame.file), frame.line) in rounds for frame in stacks.frames
+    )
+    known, steps = in_rounds[level.statement] > 0, level.in_steps
+    if not (known & steps).any():
+        return level
+    visits = visits_of(level.sampled, level.statement)
+    us = level.sampled.us
+    apart = level.is_apart.copy()
+    for key in distinct(level.statement[steps & ~known]).tolist():
+        mine, within = visits.key == key, steps & (level.statement == key)
+        by_chance = us[steps].sum() / max(us[steps & ~within].sum(), 1)
+        is_long = visits.us[mine].mean() >= _IN_A_ROW * by_chance * pace.every_us
+        if is_long and not _is_often(visits, mine, pace):
+            apart |= within
+    return replace(level, is_apart=apart)
+
+
 def turns_of(sampled: Sampled) -> int | None:
     """How often something came, by runs of samples; None where the program is
     elsewhere again and again for too short a time to tell, as between fast steps that

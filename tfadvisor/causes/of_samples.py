@@ -41,6 +41,7 @@ from tfadvisor.causes.loop_levels import (
     visits_of,
     with_each_round,
     within_lines,
+    without_seldom,
 )
 from tfadvisor.causes.own_calls import own_calls
 from tfadvisor.causes.own_lines import (
@@ -208,11 +209,13 @@ def _level(
     level = loop_level(stacks, runs, pace, loop)
     if level is None:
         raise NoAccount("no loop of the program was seen to go round")
-    if samples.loop is not None and place_of(stacks, level) == loop:
-        level = within_lines(stacks, level, samples.loop[2:], pace)
-        file = file_name(samples.loop[0])
-        stepping |= {(file, line) for line in samples.each_round}
-    return with_each_round(stacks, level, stepping)
+    if samples.loop is None or place_of(stacks, level) != loop:
+        return with_each_round(stacks, level, stepping)
+    level = within_lines(stacks, level, samples.loop[2:], pace)
+    file = file_name(samples.loop[0])
+    rounds = frozenset((file, line) for line in samples.each_round)
+    level = with_each_round(stacks, level, stepping | rounds)
+    return without_seldom(stacks, level, rounds - stepping, pace)
 
 
 def _pauses(

@@ -57,6 +57,7 @@ from tfadvisor.causes.made_anew import (
     made_in_loop,
 )
 from tfadvisor.causes.metric_classes import metric_class
+from tfadvisor.causes.one_after_another import OneAfterAnother, one_after_another
 from tfadvisor.causes.read_each_round import ReadEachRound, read_each_round
 from tfadvisor.causes.rounds import Rounds, rounds_of
 from tfadvisor.causes.rows_last import RowsLast, rows_last
@@ -495,6 +496,14 @@ class ProgramSource:
         if parsed is None:
             return None
         return read_each_round(parsed, line, self._host_calls(parsed))
+
+    def one_after_another(self, function: str) -> OneAfterAnother | None:
+        """As of the first of the first files that shows it."""
+        found = (
+            one_after_another(parsed, function, self._host_calls(parsed))
+            for parsed in self.files.first(_MOST_SEARCHED)
+        )
+        return next(filter(None, found), None)
 
     def rows_last(
         self, file: str, line: int, callers: Sequence[int]

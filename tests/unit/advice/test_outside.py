@@ -91,6 +91,59 @@ def test_an_unknown_function_is_asked_about() -> None:
     assert found.title == "30% of the run is draw (train.py:46)"
 
 
+PLAYS = """\
+import jax, numpy as np
+act = jax.jit(lambda params, obs: obs)
+def evaluate(params, env):
+    for _ in range(20):
+        obs, over = env.reset(), False
+        while not over:
+            obs, over = env.step(np.asarray(act(params, obs)))
+"""
+
+
+def _fix_of_evaluate(folder: Path, program: str) -> str:
+    (folder / "train.py").write_text(program)
+    one = account(part("other", 0.8, "evaluate"))
+    (found,) = outside_of(one, None, "jax", ProgramSource(folder))
+    return "" if found.fix is None else found.fix.do
+
+
+def test_episodes_that_are_played_one_after_another(tmp_path: Path) -> None:
+    fix = _fix_of_evaluate(tmp_path, PLAYS)
+
+    assert fix.startswith(
+        "evaluate goes through `for _ in range(20)` one after another, and calls act "
+        "in each round of `while not over`."
+    )
+
+
+def test_an_episode_of_its_own_function(tmp_path: Path) -> None:
+    program = PLAYS.replace("def evaluate", "def play").replace("    for _", "    if _")
+    program = program.replace("if _ in range(20)", "if True")
+    program += (
+        "def evaluate(params, env):\n    for seed in (1, 2):\n        play(env)\n"
+    )
+
+    assert "`for seed in (1, 2)`" in _fix_of_evaluate(tmp_path, program)
+
+
+@pytest.mark.parametrize(
+    "rounds",
+    [
+        "for x in batches:\n            found = act(params, x)",
+        "while over:\n            pass",
+    ],
+    ids=["each of another batch", "nothing compiled"],
+)
+def test_rounds_that_need_none_before_are_asked_about(
+    rounds: str, tmp_path: Path
+) -> None:
+    program = PLAYS.partition("while not")[0] + rounds
+
+    assert _fix_of_evaluate(tmp_path, program).startswith("Is it needed so often?")
+
+
 def test_a_time_of_each_epoch_has_its_article() -> None:
     (found,) = outside_of(account(part("other", 0.3, "end of each epoch")), None)
 

@@ -690,6 +690,27 @@ def test_a_short_call_of_each_round_is_the_step_though_few_samples_meet_it(
     assert account_of(samples, 1.0).steps == pytest.approx(steps, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("each", "steps"),
+    [([41, 43], 10 / 80), ([41, 42, 43], 1.0)],
+    ids=["some rounds", "each round"],
+)
+def test_what_takes_nearly_all_is_no_step_if_it_comes_in_some_rounds(
+    each: list[int], steps: float
+) -> None:
+    """Twenty times, 70 samples in a function after 10 in rounds of two lines, of which
+    one holds a call that is long at times.
+    """
+    turn = [*4 * [(f"{MAIN}:41", 1), (f"{MAIN}:43", 1)], (f"{MAIN}:43", 2)]
+    samples = sampled(
+        20 * [*turn, (IN_PYTHON, 70)],
+        loop=("/home/me/train.py", "main", 41, 43),
+        each_round=each,
+    )
+
+    assert account_of(samples, 1.0).steps == pytest.approx(steps, abs=0.01)
+
+
 def test_a_loop_over_another_data_set_is_no_step() -> None:
     """An epoch: 20 turns of 5 samples are steps, then 15 turns of 4 over other
     batches, which ask as often: 60 of 160, half of which run a layer.
