@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tfadvisor.metrics.layers import ComputedOp, compute_fraction_of, compute_parts
+from tfadvisor.metrics.one_by_one import step_function
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import counted_steps, device_steps
+from tfadvisor.metrics.steady import counted_steps, device_steps, share
 from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.timeline.names.op_path import loop_bodies, loop_of_body
 from tfadvisor.units import Unit
-from tfadvisor.vocabulary import Better
+from tfadvisor.vocabulary import Better, TimeClass
 
 if TYPE_CHECKING:
     from tfadvisor.causes import WholeForOne
@@ -124,9 +125,13 @@ def _whole_for_one(question: Question) -> WholeForOne:
 def whole_for_one_fraction(question: Question) -> float:
     """Share of step time in ops of while loops of TensorFlow's graphs, where a loop of
     the program's files calls a function on all of what its rounds extend, and uses its
-    result at one position. Loops that are known to be made elsewhere do not count.
+    result at one position. Loops that are known to be made elsewhere do not count. Of a
+    loop of Python that calls a compiled function so, the share of that.
     """
     known = _whole_for_one(question)
+    step = step_function(question.run)
+    if step is not None and step == known.call.partition("(")[0].rpartition(".")[2]:
+        return share(question, TimeClass.COMPUTE)
     parts = [
         part
         for body, parts in _in_loops(question).items()

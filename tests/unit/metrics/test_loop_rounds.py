@@ -108,6 +108,38 @@ def generate(self, tokens):
 """
 
 
+DECODES = """
+import numpy as np
+def generate(params, tokens):
+    output = np.zeros(LENGTH)
+    for t in range(LENGTH):
+        logits = {call}(params, output)
+        output[t + 1] = int(logits[t].argmax())
+"""
+
+
+@pytest.mark.parametrize(("call", "counts"), [("decode", True), ("encode", False)])
+def test_a_loop_of_python_runs_a_compiled_function_on_all_for_one(
+    tmp_path: Path, call: str, counts: bool
+) -> None:
+    """Four steps, each a call of decode, which computes for 60 of 100."""
+    (tmp_path / "train.py").write_text(DECODES.format(call=call))
+    builder = trace()
+    for index in range(4):
+        at = index * 100
+        builder.thread("python").step(at, at + 100)
+        builder.call("PjitFunction(decode)", at + 1, at + 10)
+        builder.thread("tf_XLATfrtCpuClient/1")
+        for number, begin in enumerate((20, 35, 50, 65)):
+            name = f"dot.{number}"
+            labels = {"hlo_op": name, "hlo_module": "jit_decode", "program_id": 7}
+            builder.call(name, at + begin, at + begin + 15, **labels)
+    metrics = builder.measure(Settings(source=ProgramSource(tmp_path)))
+
+    expected = 0.6 if counts else 0.0
+    assert metrics.value("whole_for_one_fraction") == pytest.approx(expected)
+
+
 def test_ops_of_loops_count_where_a_loop_runs_a_model_on_all_for_one(
     tmp_path: Path,
 ) -> None:
