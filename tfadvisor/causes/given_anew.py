@@ -126,6 +126,28 @@ def given_anew(
     return None
 
 
+def call_that_gives(
+    program: Program, parsed: ParsedFile, function: Function, by: str
+) -> str | None:
+    """The call of a function that calls its own argument, where callers make that in
+    each of their calls, inside of a compiled function: compiled by itself it would be
+    compiled for each. by: the compiler. None where it calls none such.
+    """
+    own = arguments_in(function.args)
+    called = [
+        call.func
+        for call in calls_in(function)
+        if isinstance(call.func, ast.Name) and call.func.id in own
+    ]
+    handed = _handed_on(program, function, called, 1) if called else None
+    if handed is None:
+        return None
+    scope = handed.scope
+    of = itself(scope) if isinstance(scope, Function) else ""
+    compiled = _Compiled(function.name, by)
+    return _wrapped(handed, compiled, _reads(handed), of, _outside(handed))
+
+
 def _compiled_in(parsed: ParsedFile, compiled: str) -> Iterator[_Compiled]:
     """By the name that calls have for it. compiled: in the trace, "" for any."""
     names = parsed.names
@@ -432,10 +454,7 @@ def _once(
     *,
     is_whole: bool,
 ) -> str:
-    outside = "the loop"
-    if handed.loop is None:
-        assert isinstance(handed.scope, Function)
-        outside = handed.scope.name
+    outside = _outside(handed)
     if not reads:
         return "\n".join([f"# once, outside of {outside}", *_definitions(handed)])
     if reads == {own} and _has_beginning(handed):
@@ -446,6 +465,13 @@ def _once(
         note = f"# once, around what makes it; {compiled.name} without a compiler"
         return f"{note}\n@{compiled.by}\n{head} ..."
     return _wrapped(handed, compiled, reads, own, outside)
+
+
+def _outside(handed: _Handed) -> str:
+    if handed.loop is not None:
+        return "the loop"
+    assert isinstance(handed.scope, Function)
+    return handed.scope.name
 
 
 def _has_beginning(handed: _Handed) -> bool:

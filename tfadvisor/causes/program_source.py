@@ -29,7 +29,7 @@ from tfadvisor.causes.eager_bodies import (
     run_while_traced,
 )
 from tfadvisor.causes.eager_ops import EagerOps, EagerSource, eager_ops
-from tfadvisor.causes.given_anew import Program, given_anew
+from tfadvisor.causes.given_anew import Program, call_that_gives, given_anew
 from tfadvisor.causes.growing import Growing, growing_on
 from tfadvisor.causes.indexed import Indexed, indexed_on
 from tfadvisor.causes.loop_data import (
@@ -419,6 +419,15 @@ class ProgramSource:
             function.decorator_list or self.host_work(parsed.file, line).what
         )
         return given_anew(program, parsed, line, compiled, is_whole=is_whole)
+
+    def call_that_gives(self, file: str, line: int, by: str) -> str | None:
+        """As of the innermost function around a line; None outside of all."""
+        parsed = self.files.read(file)
+        function = None if parsed is None else function_around(parsed.tree, line)
+        if parsed is None or function is None:
+            return None
+        program = Program(self.files.first(_MOST_SEARCHED), self._called_again)
+        return call_that_gives(program, parsed, function, by)
 
     def _eager_body(
         self, parsed: ParsedFile, line: int, compiled: str

@@ -245,9 +245,8 @@ def recompiled_anew_once(question: Question) -> str:
     made = _made_anew(question)
     if made is not None:
         return made.once
-    return f"# once, before the loop\n@{compiled_by(question)}\n" + (
-        _compiled_whole(question).once
-    )
+    by, whole = compiled_by(question), _compiled_whole(question)
+    return whole.around or f"# once, before the loop\n@{by}\n{whole.once}"
 
 
 @fact
@@ -292,6 +291,8 @@ class _Compilable(NamedTuple):
     before: str
     once: str
     """Below its compiler's line."""
+    around: str = ""
+    """The whole code instead, where another function has to be compiled around it."""
 
 
 def _compiled_whole(question: Question) -> _Compilable:
@@ -319,7 +320,8 @@ def _compiling(question: Question) -> _Compilable:
     work = source.host_work(file, line)
     words = place_in_words(file, line, "" if found is None else found.name)
     if found is not None and not found.decorators and not work.what:
-        return _function(words, found.head)
+        around = source.call_that_gives(file, line, compiled_by(question))
+        return _function(words, found.head)._replace(around=around or "")
     call = source.call_in_loop(file, line)
     if call is None:
         raise MetricAbsent(f"{words} works on the host: {work.what}")

@@ -216,3 +216,49 @@ def test_what_makes_it_while_it_is_traced_makes_it_once(tmp_path: Path) -> None:
     )
     assert again(tmp_path, program, "self.op.gradient", "gradient") is None
     assert again(tmp_path, program, "self.op.gradient") is None
+
+
+SOLVES = """\
+import tensorflow as tf
+
+
+def solve(slope_of, state, steps):
+    for _ in range(steps):
+        with tf.GradientTape() as tape:
+            slope = slope_of(state)
+        state -= tape.jacobian(slope, state)
+    return state
+
+
+def distance(matter, first):
+    return solve({given}, first, 4).numpy()
+
+
+for step in range(60):
+    distance(step, first)
+"""
+
+
+def test_what_is_given_a_new_function_is_compiled_with_the_call_that_gives_it(
+    tmp_path: Path,
+) -> None:
+    program = SOLVES.format(given="lambda s: matter * s")
+    (tmp_path / "train.py").write_text(program)
+
+    found = ProgramSource(tmp_path).call_that_gives("train.py", 8, "tf.function")
+
+    assert found == (
+        "# once, outside of distance; what changes as arguments\n"
+        "@tf.function\n"
+        "def compiled_solve(matter, first):\n"
+        "    return solve(lambda s: matter * s, first, 4)"
+    )
+
+
+@pytest.mark.parametrize("given", ["tf.square", "matter"])
+def test_what_is_given_no_new_function_is_compiled_as_it_is(
+    tmp_path: Path, given: str
+) -> None:
+    (tmp_path / "train.py").write_text(SOLVES.format(given=given))
+
+    assert ProgramSource(tmp_path).call_that_gives("train.py", 8, "tf.function") is None
