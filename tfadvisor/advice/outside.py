@@ -45,7 +45,7 @@ LARGE_OUTSIDE = 0.1
 """Of the run: from here on a run is not healthy, whatever its steps are."""
 _WORTH_A_FINDING = 0.03
 _NAMES_THE_RUN = 0.15
-_MUCH, _MOSTLY = 0.3, 0.5
+_SOME, _MUCH, _MOSTLY = 0.1, 0.3, 0.5
 """Of a part's time."""
 
 
@@ -102,13 +102,17 @@ def outside_of(
     if account is not None:
         account = account.lasting
         beside = [
-            _by_its_source(_by_samples(part, account), part, framework, source)
+            _of_a_model(
+                _by_its_source(_by_samples(part, account), part, framework, source),
+                part,
+                source,
+            )
             for part in account.outside
             if part.fraction >= _WORTH_A_FINDING and _is_known(part)
         ]
         found = [
             *beside,
-            *_predicted_in_steps(account),
+            *_predicted_in_steps(account, source),
             *_compiled_in_steps(account, framework, source),
             *_op_by_op_in_steps(account, framework, source),
         ]
@@ -132,7 +136,9 @@ def outside_of(
     )
 
 
-def _predicted_in_steps(account: RunAccount) -> list[Outside]:
+def _predicted_in_steps(
+    account: RunAccount, source: ProgramSource | None
+) -> list[Outside]:
     """Keras' predict on a line of the program that a training loop comes to, as in a
     callback after each batch or some; where the loop does nothing else, if the calls
     mostly build their pipelines.
@@ -141,7 +147,7 @@ def _predicted_in_steps(account: RunAccount) -> list[Outside]:
     is_all = all(part.kind == PREDICTS for part in statements)
     within = " within the loop" if is_all else " within the training loop"
     return [
-        _by_samples(part, account, within)
+        _of_a_model(_by_samples(part, account, within), part, source)
         for part in statements
         if part.kind == PREDICTS
         and part.fraction >= _WORTH_A_FINDING
@@ -166,7 +172,8 @@ def _compiled_in_steps(
                 compiles.places,
             )
             outside = _by_samples(part, account, " within the loop")
-            found.append(_with_its_compiler(outside, part, framework, source))
+            known = _with_its_compiler(outside, part, framework, source)
+            found.append(_of_a_model(known, part, source))
     return found
 
 
@@ -530,6 +537,53 @@ def _with_its_compiler(
     if fix is _COMPILE_SELDOM and framework == "tensorflow":
         fix = replace(fix, snippet=_ANY_LENGTH + fix.snippet)
     return replace(found, fix=fix)
+
+
+def _of_a_model(found: Outside, part: RunPart, source: ProgramSource | None) -> Outside:
+    """With the model that the program makes anew for each prediction, where that is
+    what takes the time.
+    """
+    anew = None if source is None else _model_anew(part, source)
+    if anew is None:
+        return found
+    title = found.title.removesuffix(_BUILDS_ANEW)
+    return replace(
+        found, title=f"{title}, of a model that is made anew", fix=_keep_it(anew)
+    )
+
+
+def _model_anew(part: RunPart, source: ProgramSource) -> CompiledAgain | None:
+    """By the lines that predict or compile; of a function of the program, where that is
+    what makes the model.
+    """
+    if part.kind in (PREDICTS, "compile"):
+        least = _SOME * part.fraction
+        inside = [inner for inner in part.parts if inner.fraction >= least]
+        shares: list[RunShare] = [part, *inside]
+        maker = ""
+    elif part.kind in ("other", "loading") and _has_name(part):
+        shares, maker = [part], part.what
+    else:
+        return None
+    for share in shares:
+        for place in share.places[:1]:
+            anew = source.model_anew(place.file, {place.line}, maker)
+            if anew is not None:
+                return anew
+    return None
+
+
+def _keep_it(anew: CompiledAgain) -> Fix:
+    return Fix(
+        "code",
+        f"{anew.words}. Make it once and keep it.",
+        anew.once,
+        {},
+        "any Keras",
+        "A model that is kept takes its memory all the time.",
+        cures="a model that is loaded or built anew for each prediction",
+        before=anew.before,
+    )
 
 
 def _compiling_line(part: RunPart) -> tuple[str, int]:

@@ -145,7 +145,9 @@ def _is_proven(judged: Judged, evidence: Evidence) -> bool:
 
 def _corrected(judged: Judged, metrics: Metrics, evidence: Evidence) -> Judged:
     """With what the unrecorded program shows of the function that it is about."""
-    places = locations_of(judged, metrics)
+    places = [
+        _in_its_function(place, evidence) for place in locations_of(judged, metrics)
+    ]
     for correction in evidence.corrections:
         is_here = any(map(correction.is_about, places))
         if is_here != correction.is_larger:
@@ -157,6 +159,14 @@ def _corrected(judged: Judged, metrics: Metrics, evidence: Evidence) -> Judged:
             judged, own=own, takes=takes, correction=judged.correction * by
         )
     return judged
+
+
+def _in_its_function(place: Location, evidence: Evidence) -> Location:
+    """With the function that holds its line, which some frames do not name."""
+    if place.op or evidence.source is None or not place.line:
+        return place
+    found = evidence.source.function_at(place.file, place.line)
+    return place if found is None else replace(place, op=found.name)
 
 
 def _notes(fired: Fired, evidence: Evidence) -> tuple[CaptureNote, ...]:

@@ -183,12 +183,12 @@ def _handed(
 ) -> _Handed | None:
     """given: arguments of the call that count."""
     scope = scope_around(parsed.tree, call.lineno)
-    loop = _loop_of(scope, call)
+    loop = loop_of(scope, call)
     made = [*_new_of(program, parsed, scope, given)]
-    in_rounds = [new for new in made if loop is not None and _is_in(loop, new.node)]
+    in_rounds = [new for new in made if loop is not None and is_in(loop, new.node)]
     if in_rounds:
         return _Handed(parsed, scope, loop, call, tuple(in_rounds))
-    if loop is None and made and _runs_again(program, scope):
+    if loop is None and made and runs_again(program, scope):
         return _Handed(parsed, scope, None, call, tuple(made))
     if isinstance(scope, Function) and depth < _DEEPEST:
         return _handed_on(program, scope, given, depth + 1)
@@ -204,7 +204,7 @@ def _handed_on(
     for file in program.files:
         for call in calls_in(file.tree):
             if asked and last_name(call) == scope.name:
-                values = _values_of(scope, call)
+                values = values_of(scope, call)
                 taken = [values[name] for name in values if name in asked]
                 found = _handed(program, file, call, taken, depth)
                 if found is not None:
@@ -217,7 +217,7 @@ def _names_alone(node: ast.expr) -> Iterator[str]:
         yield node.id
 
 
-def _values_of(function: Function, call: ast.Call) -> dict[str, ast.expr]:
+def values_of(function: Function, call: ast.Call) -> dict[str, ast.expr]:
     """What a call gives for each argument, by its name."""
     places = [argument.arg for argument in function.args.args]
     if signature(function).is_method and isinstance(call.func, ast.Attribute):
@@ -226,7 +226,8 @@ def _values_of(function: Function, call: ast.Call) -> dict[str, ast.expr]:
     return found | {word.arg: word.value for word in call.keywords if word.arg}
 
 
-def _runs_again(program: Program, scope: Function | ast.Module) -> bool:
+def runs_again(program: Program, scope: Function | ast.Module) -> bool:
+    """Whether each of many calls runs a function, which nothing keeps or compiles."""
     return (
         isinstance(scope, Function)
         and scope.name in program.called_again
@@ -234,16 +235,18 @@ def _runs_again(program: Program, scope: Function | ast.Module) -> bool:
     )
 
 
-def _loop_of(scope: Function | ast.Module, call: ast.Call) -> Loop | None:
+def loop_of(scope: Function | ast.Module, call: ast.AST) -> Loop | None:
+    """The innermost loop of a function that holds a node."""
     around = [
         node
         for node in own_nodes(scope)
-        if isinstance(node, Loop) and _is_in(node, call)
+        if isinstance(node, Loop) and is_in(node, call)
     ]
     return around[-1] if around else None
 
 
-def _is_in(loop: Loop, node: ast.AST) -> bool:
+def is_in(loop: Loop, node: ast.AST) -> bool:
+    """Whether each round of a loop comes to a node."""
     return any(inner is node for part in loop.body for inner in ast.walk(part))
 
 
@@ -356,7 +359,7 @@ def _is_taken(program: Program, scope: Function | ast.Module, new: _New) -> bool
     return bool(asked) and any(
         last_name(call) == scope.name
         and all(word.arg is not None for word in call.keywords)
-        and asked.isdisjoint(_values_of(scope, call))
+        and asked.isdisjoint(values_of(scope, call))
         for file in program.files
         for call in calls_in(file.tree)
     )

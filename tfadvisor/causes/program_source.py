@@ -57,6 +57,7 @@ from tfadvisor.causes.made_anew import (
     made_in_loop,
 )
 from tfadvisor.causes.metric_classes import metric_class
+from tfadvisor.causes.model_anew import model_anew
 from tfadvisor.causes.one_after_another import OneAfterAnother, one_after_another
 from tfadvisor.causes.read_each_round import ReadEachRound, read_each_round
 from tfadvisor.causes.rounds import Rounds, rounds_of
@@ -405,6 +406,15 @@ class ProgramSource:
         found = found or compiled_in_objects(files, parsed, line, again)
         found = found or self._given_anew(parsed, line, compiled)
         return found or self._eager_body(parsed, line, compiled)
+
+    def model_anew(
+        self, file: str, lines: set[int], maker: str = ""
+    ) -> CompiledAgain | None:
+        """The model of Keras that lines of a file make, or predict with, where each
+        call or round makes a new one. maker: the function that gives it, "" for any.
+        """
+        program = Program(self.files.first(_MOST_SEARCHED), self._called_again)
+        return model_anew(program, file, lines, maker)
 
     def _given_anew(
         self, parsed: ParsedFile, line: int, compiled: str

@@ -276,8 +276,11 @@ def _made_anew(question: Question) -> CompiledAgain | None:
     it.
     """
     source = question.settings.source
-    if source is None or recompiled_owner(question) == "Keras":
+    if source is None:
         return None
+    if recompiled_owner(question) == "Keras":
+        file, line = _compile_line(question)
+        return source.model_anew(file, {line})
     name, (file, line) = recompiled_function(question), _compile_line(question)
     is_step = name == step_function(question.run)
     return source.compiled_again(file, line, name, is_step=is_step)

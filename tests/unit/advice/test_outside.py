@@ -338,6 +338,34 @@ def test_predict_that_mostly_builds_pipelines_is_to_be_called_once(
         assert found.fix is None
 
 
+@pytest.mark.parametrize(("line", "is_anew"), [(5, True), (6, False)])
+def test_predict_of_a_model_that_is_loaded_for_each_call_is_not_the_fault(
+    tmp_path: Path, line: int, is_anew: bool
+) -> None:
+    """By the line below predict that takes a tenth of it."""
+    (tmp_path / "train.py").write_text(
+        "import keras\n\ndef score(rows):\n"
+        "    model = keras.models.load_model('m.keras')\n"
+        "    scores = model.predict(rows)\n"
+        "    return scores\n\nfor rows in pages:\n    score(rows)\n"
+    )
+    inside = (
+        RunShare(BUILDING, "building", 0.4, 40.0, 72, (RunPlace("train.py", 9, ""),)),
+        RunShare(
+            "score", "other", 0.05, 5.0, 9, (RunPlace("train.py", line, "score"),)
+        ),
+    )
+    place = RunPlace("train.py", 9, "")
+    part = RunPart("predict", "prediction", 0.5, 50.0, 90, (place,), 9, inside)
+
+    (found,) = outside_of(account(part), None, source=ProgramSource(tmp_path))
+
+    assert found.fix is not None
+    assert ("of a model that is made anew" in found.title) is is_anew
+    assert ("load_model" in found.fix.snippet) is is_anew
+    assert found.fix.do.startswith("Predict on all rows") is not is_anew
+
+
 @pytest.mark.parametrize(("op_by_op", "is_cured"), [(0.15, True), (0.14, False)])
 def test_what_python_runs_op_by_op_is_to_be_compiled(
     op_by_op: float, is_cured: bool

@@ -367,6 +367,21 @@ def test_a_script_outside_of_its_functions_is_one_place() -> None:
     assert one.takes == 0.2
 
 
+@pytest.mark.parametrize(("line", "takes"), [(2, 0.4), (3, 0.2)])
+def test_a_line_alone_is_of_the_function_that_holds_it(
+    tmp_path: Path, line: int, takes: float
+) -> None:
+    """fit, which a trace hides, holds line 2: all else takes half."""
+    (tmp_path / "train.py").write_text("def fit(x):\n    return step(x)\nfit(1)\n")
+    known = Evidence(
+        corrections=(Correction("train.py", "fit", 0.5, is_larger=False),),
+        source=ProgramSource(tmp_path),
+    )
+    facts = {"host_frame": f"train.py:{line}"}
+
+    assert one_of(ranking(rule("a"), evidence=known, facts=facts)).takes == takes
+
+
 def run(evaluation: float) -> RunAccount:
     """Steps, and evaluation, twice in 100 s."""
     steps = RunPart("steps", "steps", 1 - evaluation, 100 * (1 - evaluation), 90)
