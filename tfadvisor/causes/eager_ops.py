@@ -408,10 +408,11 @@ def _function_at(source: EagerSource, place: RunPlace) -> _Known | None:
     function = function_around(parsed.tree, place.line)
     if function is None or function.name != place.function:
         return None
-    return _Known(parsed, function, _base_of(parsed, function))
+    return _Known(parsed, function, base_of(parsed, function))
 
 
-def _base_of(parsed: ParsedFile, method: Function) -> str:
+def base_of(parsed: ParsedFile, method: Function) -> str:
+    """The path of the class of a framework that its class is made of; "" for none."""
     of = class_of(parsed.tree, method)
     bases = [] if of is None else of.bases
     paths = (parsed.names.stands_for(base).path for base in bases)

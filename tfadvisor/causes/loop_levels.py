@@ -582,6 +582,8 @@ def without_seldom(
     apart = level.is_apart.copy()
     for key in distinct(level.statement[steps & ~known]).tolist():
         mine, within = visits.key == key, steps & (level.statement == key)
+        if 2 * us[within].sum() < us[steps].sum():
+            continue  # it was judged beside the others
         by_chance = us[steps].sum() / max(us[steps & ~within].sum(), 1)
         is_long = visits.us[mine].mean() >= _IN_A_ROW * by_chance * pace.every_us
         if is_long and not _is_often(visits, mine, pace):

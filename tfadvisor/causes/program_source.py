@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from tfadvisor.causes.account import RunPlace, RunShare
 from tfadvisor.causes.call_in_loop import CallInLoop, call_in_loop
 from tfadvisor.causes.called import Function, calls_in, last_name
+from tfadvisor.causes.called_whole import CalledWhole, called_whole, is_in_loop
 from tfadvisor.causes.compilable import HostWork, host_work
 from tfadvisor.causes.compiled_again import CompiledAgain, of_a_maker
 from tfadvisor.causes.compiled_in_objects import compiled_in_objects
@@ -28,7 +29,7 @@ from tfadvisor.causes.eager_bodies import (
     eager_body,
     run_while_traced,
 )
-from tfadvisor.causes.eager_ops import EagerOps, EagerSource, eager_ops
+from tfadvisor.causes.eager_ops import EagerOps, EagerSource, base_of, eager_ops
 from tfadvisor.causes.given_anew import Program, call_that_gives, given_anew
 from tfadvisor.causes.growing import Growing, growing_on
 from tfadvisor.causes.indexed import Indexed, indexed_on
@@ -492,6 +493,22 @@ class ProgramSource:
         """The statement on a line of a loop, if it only calls what can be compiled."""
         parsed = self.files.read(file)
         return None if parsed is None else call_in_loop(parsed, line)
+
+    def called_whole(self, file: str, line: int, method: str) -> CalledWhole | None:
+        """As of the file; None where that is not there."""
+        parsed = self.files.read(file)
+        return None if parsed is None else called_whole(parsed, line, method)
+
+    def base_at(self, file: str, line: int) -> str:
+        """As base_of the method around a line; "" for none."""
+        parsed = self.files.read(file)
+        found = None if parsed is None else function_around(parsed.tree, line)
+        return "" if parsed is None or found is None else base_of(parsed, found)
+
+    def is_in_loop(self, file: str, line: int) -> bool:
+        """As of the file; False where that is not there."""
+        parsed = self.files.read(file)
+        return parsed is not None and is_in_loop(parsed, line)
 
     def element_loop(self, file: str, line: int) -> str:
         """The head of the innermost loop over elements around a line in its function,

@@ -12,6 +12,7 @@ from tfadvisor.metrics import (
     decompositions,  # noqa: F401
     devices,  # noqa: F401
     driven_rounds,  # noqa: F401
+    eager_whole,  # noqa: F401
     element_loops,  # noqa: F401
     evaluated,  # noqa: F401
     far_ops,  # noqa: F401
