@@ -16,6 +16,8 @@ from tfadvisor.causes.called import (
     owner_of,
 )
 from tfadvisor.causes.loop_data import names_in
+from tfadvisor.causes.range_index import range_index
+from tfadvisor.causes.reducing_loops import reducing_loop
 from tfadvisor.causes.witness import (
     COMPREHENSIONS,
     covers,
@@ -53,11 +55,19 @@ _Loop = ast.For | COMPREHENSIONS
 def loop_of_numbers(parsed: ParsedFile, line: int) -> str:
     """The head of the innermost loop around a line in its function, where that goes
     through elements in plain Python: it compares or converts single numbers, or takes
-    them by the positions of two loops, and calls no library. "" where it may work on
-    arrays.
+    them by the positions of two loops, and calls no library. Also where it indexes by a
+    range, and of loops inside of one another that reduce arrays to one number in each
+    round. "" where it may work on arrays.
     """
     around = _loops_around(parsed, line)
-    if not around or not _is_plain(parsed, _with_its_statement(parsed, around[-1])):
+    if not around:
+        return ""
+    if range_index(parsed, line) is not None:
+        return head_of(around[-1])
+    reducing = reducing_loop(parsed, around[0])
+    if reducing is not None:
+        return f"{head_of(around[0])}: {head_of(reducing)}"
+    if not _is_plain(parsed, _with_its_statement(parsed, around[-1])):
         return ""
     is_of_numbers = _compares(around[-1]) or _takes_by_both(around)
     return head_of(around[-1]) if is_of_numbers else ""

@@ -60,6 +60,7 @@ from tfadvisor.causes.made_anew import (
 from tfadvisor.causes.metric_classes import metric_class
 from tfadvisor.causes.model_anew import model_anew
 from tfadvisor.causes.one_after_another import OneAfterAnother, one_after_another
+from tfadvisor.causes.range_index import RangeIndex, range_index
 from tfadvisor.causes.read_each_round import ReadEachRound, read_each_round
 from tfadvisor.causes.rounds import Rounds, rounds_of
 from tfadvisor.causes.rows_last import RowsLast, rows_last
@@ -567,6 +568,11 @@ class ProgramSource:
         """As of the file; False where that is not there."""
         parsed = self.files.read(file)
         return parsed is not None and is_of_numbers(parsed, line)
+
+    def range_index(self, file: str, line: int) -> RangeIndex | None:
+        """As of the file; None where that is not there."""
+        parsed = self.files.read(file)
+        return None if parsed is None else range_index(parsed, line)
 
     def costly_call(
         self,

@@ -14,6 +14,7 @@ from tfadvisor.vocabulary import Better, TimeClass
 
 if TYPE_CHECKING:
     from tfadvisor.causes import ProgramSource, RunPlace, RunShare
+    from tfadvisor.causes.range_index import RangeIndex
 
 
 class _InLoop(NamedTuple):
@@ -169,3 +170,30 @@ def element_loop_callee(question: Question) -> str:
     if first.by is None or not first.place.function:
         raise MetricAbsent("that line lies in the loop itself")
     return first.place.function
+
+
+def _range_index(question: Question) -> RangeIndex:
+    """On that line. Raises MetricAbsent."""
+    place, source = _in_loops(question)[0].place, question.settings.source
+    known = source.range_index(place.file, place.line) if source else None
+    if known is None:
+        raise MetricAbsent("that line indexes by no range")
+    return known
+
+
+@fact
+def range_indexed(question: Question) -> str:
+    """What that line takes by an index for each number of a range: `data[rows]`."""
+    return _range_index(question).taken
+
+
+@fact
+def range_of_index(question: Question) -> str:
+    """That range: `range(i - n, i)`."""
+    return _range_index(question).range
+
+
+@fact
+def range_as_slice(question: Question) -> str:
+    """The slice that takes the same: `data[i - n:i]`."""
+    return _range_index(question).slice

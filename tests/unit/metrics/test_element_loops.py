@@ -304,6 +304,65 @@ def test_a_pipelines_loop_over_single_numbers(body: str, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "body",
     [
+        "out.append(np.average(a[n] * b[k]))",
+        "out[n, k] = float(np.sum(a[n]) / np.linalg.norm(b[k]))",
+        "total += (a[n] == b[k]).mean()",
+    ],
+)
+def test_loops_that_reduce_arrays_to_a_number_each(body: str, tmp_path: Path) -> None:
+    """Rounds of two loops, of which one operation with an axis gives all numbers."""
+    found = of_pipeline(tmp_path, body)
+
+    assert found.value("pipeline_loop_share") == pytest.approx(0.8)
+    heads = "for k in range(len(b)): for n in range(len(a))"
+    assert found.fact("element_loop") == heads
+
+
+@pytest.mark.parametrize(
+    ("body", "index"),
+    [
+        ("out[n] = a[range(n, n + 32)]", "range(n, n + 32)"),
+        ("out[n] = a[list(range(n, n + 32))]", "range(n, n + 32)"),
+        ("rows = range(n, n + 32); out[n] = augment(a[rows])", "range(n, n + 32)"),
+    ],
+)
+def test_rows_that_a_range_of_python_takes(
+    body: str, index: str, tmp_path: Path
+) -> None:
+    """NumPy makes an array of indexes of it, number by number."""
+    found = of_pipeline(tmp_path, body)
+
+    assert found.value("pipeline_loop_share") == pytest.approx(0.8)
+    assert found.fact("range_of_index") == index
+    assert found.fact("range_as_slice") == "a[n:n + 32]"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "out[n] = a[n:n + 32]",
+        "rows = np.arange(n, n + 32); out[n] = a[rows]",
+        "for row in range(n, n + 32): out[n] = augment(a[row])",
+        "rows = range(n); rows = near(n); out[n] = augment(a[rows])",
+        "a[range(n)] = augment(b)",
+    ],
+)
+def test_other_indexes_are_no_range(body: str, tmp_path: Path) -> None:
+    found = of_pipeline(tmp_path, body)
+
+    assert found.fact("range_indexed") is None
+    assert found.value("pipeline_loop_share") == 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "out.append(np.mean(a[n], axis=0))",
+        "out.append(a[n] - np.mean(a[n]))",
+        "out.append(np.mean(np.load(paths[n])))",
+        "out.append(np.mean(augment(a[n])))",
+        "out.append(norm(a[n]))",
+        "x = np.mean(a[n])",
         "out[n, k] = np.dot(a[n], b[k])",
         "out[n, k] = a[n] @ b[k]",
         "a[n] = (a[n] - 1) / 2",
