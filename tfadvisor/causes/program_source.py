@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.causes.account import RunPlace, RunShare
+from tfadvisor.causes.arrays_of_values import makes_array
 from tfadvisor.causes.call_in_loop import CallInLoop, call_in_loop
 from tfadvisor.causes.called import Function, calls_in, last_name
 from tfadvisor.causes.called_whole import CalledWhole, called_whole, is_in_loop
@@ -568,6 +569,11 @@ class ProgramSource:
         """As of the file; False where that is not there."""
         parsed = self.files.read(file)
         return parsed is not None and is_of_numbers(parsed, line)
+
+    def makes_array(self, file: str, line: int) -> bool:
+        """As of the file; False where that is not there."""
+        parsed = self.files.read(file)
+        return parsed is not None and makes_array(parsed, line)
 
     def range_index(self, file: str, line: int) -> RangeIndex | None:
         """As of the file; None where that is not there."""

@@ -130,7 +130,7 @@ def _sampled_cause(question: Question) -> str | None:
     own time; None for nothing.
     """
     host = class_shares(question.run)[TimeClass.HOST]
-    for done in _done(question):
+    for done in (*_done(question), *_of_arrays(question, Doing.CONVERTING)):
         is_argument = done.what in {doing.slug for doing in _ONE_BY_ONE}
         if is_argument and done.fraction >= _HALF * host > 0:
             return done.what
@@ -297,9 +297,37 @@ def _recorded_or_sampled(question: Question, doing: Doing) -> list[_Activity] | 
     try:
         return _done_for(question, doing)
     except MetricAbsent:
-        if doing is not Doing.FLATTENING:
+        if doing is Doing.CONVERTING:
+            return _array_by_samples(question)
+        found = _by_samples(question, doing)
+        if found in _of_arrays(question, doing):
             raise
-        return _by_samples(question, doing)
+        return found
+
+
+def _array_by_samples(question: Question) -> RunDone:
+    """Values that JAX makes an array of. Raises MetricAbsent."""
+    for done in _of_arrays(question, Doing.CONVERTING):
+        return done
+    words = Doing.CONVERTING.words
+    raise MetricAbsent(f"no activity of the host is spent on {words}")
+
+
+def _of_arrays(question: Question, doing: Doing) -> list[RunDone]:
+    """What samples find of it on a line that makes an array of JAX of something that
+    may be a list: no compiled function is called there.
+    """
+    account, source = question.settings.account, question.settings.source
+    jax = question.run.hosts[0].capture.framework == "jax"
+    if account is None or source is None or not jax:
+        return []
+    return [
+        done
+        for done in account.done
+        if done.what == doing.slug
+        and done.places
+        and source.makes_array(done.places[0].file, done.places[0].line)
+    ]
 
 
 def _register_doing(doing: Doing) -> None:
@@ -350,6 +378,18 @@ def _register_doing(doing: Doing) -> None:
 
 for _doing in _ONE_BY_ONE:
     _register_doing(_doing)
+
+
+@fact
+def converting_times(question: Question) -> str:
+    """How often a step converts a Python value at the costliest place, as the end of a
+    sentence: `, 8,192 times a step`; `, by samples of the whole run` where the trace
+    does not tell.
+    """
+    if isinstance(_recorded_or_sampled(question, Doing.CONVERTING), RunDone):
+        return ", by samples of the whole run"
+    count = _done_for(question, Doing.CONVERTING)[0].done.count
+    return f", {count:,.0f} times a step"
 
 
 def _in_words(place: RunPlace) -> str:

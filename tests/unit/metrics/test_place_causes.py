@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from support.stacks import sampled
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.causes import account_of
-from tfadvisor.metrics import Settings
+from tfadvisor.causes import ProgramSource, account_of
+from tfadvisor.metrics import Metrics, Settings
 
 
 def calls_of_one_program(nodes: int) -> TraceBuilder:
@@ -63,6 +65,42 @@ def test_samples_tell_what_a_trace_without_python_does_not_know() -> None:
     assert jax.fact("flattening_event") == "_graph_flatten"
     assert jax.value("flattening_count") is None
     assert jax.value("tensor_making_fraction") is None
+
+
+def made_of_lists(folder: Path, line: str) -> Metrics:
+    """Two of four samples look at types under a line, one flattens, one waits."""
+    head = "import jax.numpy as jnp\nimport numpy as np\n"
+    (folder / "train.py").write_text(f"{head}def main(rows):\n    {line}\n")
+    jax = "/venv/lib/python3.11/site-packages/jax/_src"
+    array = f"{jax}/numpy/array_constructors.py:array:265"
+    turn = [
+        (f"train.py:main:4 {array} {jax}/dtypes.py:_dtype_and_weaktype:691", 2),
+        (f"train.py:main:4 {array} {jax}/tree_util.py:tree_flatten:88", 1),
+        (f"train.py:main:4 {jax}/array.py:_value:637", 1),
+    ]
+    account = account_of(sampled(60 * turn), 40.0)
+    known = Settings(source=ProgramSource(folder), account=account)
+    return calls_of_one_program(0).measure(known)
+
+
+def test_samples_tell_which_arrays_are_made_of_lists(tmp_path: Path) -> None:
+    """What is flattened there is no argument of a compiled function."""
+    found = made_of_lists(tmp_path, "x = jnp.array(rows['ids'])")
+
+    assert found.value("converting_fraction") == pytest.approx(0.5, abs=0.01)
+    assert found.fact("converting_place") == "main (train.py:4)"
+    assert found.fact("converting_times") == ", by samples of the whole run"
+    assert found.value("flattening_fraction") is None
+
+
+@pytest.mark.parametrize(
+    "line", ["x = jnp.array(np.asarray(rows))", "x = jnp.sum(rows)", "x = step(rows)"]
+)
+def test_what_makes_no_array_of_lists(line: str, tmp_path: Path) -> None:
+    found = made_of_lists(tmp_path, line)
+
+    assert found.value("converting_fraction") is None
+    assert found.value("flattening_fraction") == pytest.approx(0.25, abs=0.01)
 
 
 def test_samples_tell_how_long_results_are_looked_through() -> None:
