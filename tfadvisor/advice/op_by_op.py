@@ -37,8 +37,8 @@ def _of_elements(ops: EagerOps) -> Fix:
         ops,
         f"Python takes {ops.what} apart piece by piece, {ops.where}: an op or several "
         "for each piece. Do these go to the host, as to be kept in lists or read? Then "
-        "copy the whole to NumPy once, before the loop, and index it there. Else let "
-        "one op take or compute all of them.",
+        f"copy the whole to NumPy once, {ops.why or 'before the loop'}, and index it "
+        "there. Else let one op take or compute all of them.",
         "The pieces are NumPy arrays then, and no gradient goes through them.",
         _PIECES,
     )

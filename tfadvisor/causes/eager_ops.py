@@ -28,6 +28,7 @@ from tfadvisor.causes.indexed import (
     gone_over_on,
     indexed_for_caller,
     indexed_on,
+    made_of_outside,
 )
 from tfadvisor.causes.loop_data import bindings_in
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
@@ -68,7 +69,9 @@ class EagerOps(NamedTuple):
     after: str
     """As code of the framework; "" where none is known to be the same."""
     why: str = ""
-    """What keeps a function from being compiled."""
+    """What keeps a function from being compiled; of elements, where else they may be
+    read.
+    """
 
 
 class EagerSource(NamedTuple):
@@ -151,10 +154,31 @@ def _in_its_loop(
         shown = f"{head_of(loop)}:\n    {summed[0]}"
         ops = EagerOps(SUM, found.array, words, shown, summed[1])
     else:
-        shown = _shown(parsed, loop, line)
-        after = f"{_read_whole(found.array, source.framework)}\n{shown}"
-        ops = EagerOps(ELEMENTS, found.array, words, shown, after)
+        ops = _elements_of_whole(source, parsed, loop, line, found, words)
     return (parsed.file, loop.lineno), ops
+
+
+def _elements_of_whole(
+    source: EagerSource,
+    parsed: ParsedFile,
+    loop: ast.For,
+    line: int,
+    found: Indexed,
+    words: str,
+) -> EagerOps:
+    """Read once, before the loop, or where the loop itself makes the array."""
+    shown = _shown(parsed, loop, line)
+    whole = made_of_outside(parsed, line, found.array)
+    own = found.array.rpartition(".")[2]
+    here = "" if whole == found.array else f"{own} = np.asarray({found.array})"
+    if whole:
+        after = f"{_read_whole(whole, source.framework)}\n{shown}"
+        why = f"before the loop, or `{here}` before it is indexed" if here else ""
+        return EagerOps(ELEMENTS, whole, words, shown, after, why)
+    head, inside = shown.split("\n", 1)
+    after = f"{head}\n    {here}        # NumPy, before it is indexed\n{inside}"
+    why = "before it is indexed"
+    return EagerOps(ELEMENTS, found.array, words, shown, after, why)
 
 
 def _part_for_caller(

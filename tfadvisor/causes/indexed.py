@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -32,6 +32,7 @@ _IN_PYTHON = (
     | ast.JoinedStr
 )
 _GOING_OVER = frozenset("enumerate reversed tqdm zip".split())
+_MOST_PARTS = 8
 _Rounds = ast.For | ast.While | COMPREHENSIONS
 
 
@@ -59,14 +60,69 @@ def indexed_on(parsed: ParsedFile, line: int, host: HostCalls) -> Indexed | None
         return None
     of_round = set[str]().union(*map(_of_round, around))
     on_host = _made_on_host(scope, host)
-    for node in nodes:
-        if isinstance(node, ast.Subscript) and covers(node, line):
-            array = ast.unparse(node.value)
-            if _takes_a_part(node, of_round) and array not in on_host:
-                goes = any(_is_given(loop, node, host) for loop in around)
-                text = ast.unparse(node)
-                return Indexed(text, array, parsed.file, node.lineno, goes)
+    for node in _parts_read(nodes, line):
+        array = ast.unparse(node.value)
+        if _takes_a_part(node, of_round) and array not in on_host:
+            goes = any(_is_given(loop, node, host) for loop in around)
+            text = ast.unparse(node)
+            return Indexed(text, array, parsed.file, node.lineno, goes)
     return None
+
+
+def _parts_read(nodes: Sequence[ast.AST], line: int) -> Iterator[ast.Subscript]:
+    written = _written_to(nodes)
+    parts = (node for node in nodes if isinstance(node, ast.Subscript))
+    for part in parts:
+        if covers(part, line) and id(part) not in written:
+            yield part
+
+
+def _written_to(nodes: Sequence[ast.AST]) -> set[int]:
+    """Parts of which a part is written: `found[i]` of `found[i][:] = x`."""
+    return {
+        id(inner)
+        for node in nodes
+        if isinstance(node, ast.Subscript | ast.Attribute)
+        and not isinstance(node.ctx, ast.Load)
+        for inner in _chain(node.value)
+    }
+
+
+def _chain(node: ast.expr) -> Iterator[ast.expr]:
+    yield node
+    if isinstance(node, ast.Subscript | ast.Attribute):
+        yield from _chain(node.value)
+
+
+def _root(node: ast.AST) -> str | None:
+    """`values` of `values[i][j]`; None where an attribute or a call is part of it."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def made_of_outside(parsed: ParsedFile, line: int, array: str) -> str:
+    """What an array that the loops around a line make is a part of, and they do not
+    change: `values` of `part = values[i][j]`; itself where they do not make it, "" for
+    unknown.
+    """
+    scope = scope_around(parsed.tree, line)
+    around = [
+        node
+        for node in own_nodes(scope)
+        if isinstance(node, ast.For | ast.While) and _in(node, line)
+    ]
+    of_round = set[str]().union(*map(stored_in, around))
+    for _ in range(_MOST_PARTS):
+        if array not in of_round:
+            return array
+        made = [b.value for b in bindings_in(scope) if array in b.written]
+        is_part = len(made) == 1 and isinstance(made[0], ast.Subscript)
+        whole = _root(made[0]) if is_part else None
+        if whole is None:
+            return ""
+        array = whole
+    return ""
 
 
 def gone_over_on(parsed: ParsedFile, line: int, host: HostCalls) -> Indexed | None:

@@ -98,9 +98,43 @@ def collect(step, rows):
     assert found.after.splitlines()[0].startswith("step = jax.device_get(step)")
 
 
+PARTIALS = """\
+def linearize(self, inputs):
+    values = WHOLE
+    for i, of in enumerate(self.outputs):
+        for j, wrt in enumerate(self.inputs):
+            part = MADE
+            self.partials[of, wrt][:] = part[self.rows[of, wrt]]
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "what", "first"),
+    [
+        ("values[i][j]", "values", "values = jax.device_get(values)"),
+        ("values[i, j]", "values", "values = jax.device_get(values)"),
+        ("self.solve(values, i, j)", "part", "for (j, wrt) in enumerate(self.inputs):"),
+    ],
+)
+def test_what_is_read_piece_by_piece_and_not_what_is_written_to(
+    made: str, what: str, first: str, tmp_path: Path
+) -> None:
+    program = PARTIALS.replace("WHOLE", "self.jacobian(inputs)").replace("MADE", made)
+
+    found = ops(tmp_path, program, {6: 0.9}, (6, "linearize"))
+
+    assert found is not None
+    assert (found.kind, found.what) == ("elements", what)
+    assert found.after.startswith(first)
+    assert ("part = np.asarray(part)" in found.after) == (what == "part")
+    assert "before it is indexed" in found.why
+
+
 @pytest.mark.parametrize(
     "program",
     [
+        "def f(x):\n    found = np.zeros(9)\n    y = [*x]\n    for i in range(9):\n"
+        "        found[i][:] = y\n",
         "def f(x):\n    rows = np.asarray(x)\n    for i in range(9):\n"
         "        keep(rows[i])\n",
         "def f(x):\n    rows = [*x]\n    for i, row in enumerate(rows):\n"
@@ -109,7 +143,13 @@ def collect(step, rows):
         "@jax.jit\ndef g(x):\n    return x\ndef f(x):\n    for i in range(9):\n"
         "        g(x[i])\n",
     ],
-    ids=["NumPy", "a list", "no loop", "a compiled function takes it"],
+    ids=[
+        "what is written to",
+        "NumPy",
+        "a list",
+        "no loop",
+        "a compiled function takes it",
+    ],
 )
 def test_what_is_not_taken_apart(tmp_path: Path, program: str) -> None:
     line = len(program.splitlines())
