@@ -55,6 +55,18 @@ def _of_host(ops: EagerOps) -> Fix:
     )
 
 
+def _of_each(ops: EagerOps) -> Fix:
+    return _fix(
+        ops,
+        f"{ops.where} gives one array of NumPy after the other to {ops.what}: a "
+        "dispatch for each, which compiling leaves. Does it prepare data? Then compute "
+        "it in NumPy on the host, for all elements at once, and hand over one array. "
+        "Or hand over what it is made of, and compute it inside the compiled step.",
+        "NumPy's results may have another dtype.",
+        _SMALL,
+    )
+
+
 def _of_function(ops: EagerOps) -> Fix:
     return _fix(
         ops,
@@ -113,6 +125,7 @@ _CURES = {
     "sum": _of_sum,
     "elements": _of_elements,
     "host": _of_host,
+    "each": _of_each,
     "function": _of_function,
     "lines": _of_lines,
 }

@@ -16,6 +16,7 @@ import msgspec
 from tfadvisor.causes.called import Called, FileNames, dotted
 from tfadvisor.causes.last_of_all import last_of_all
 from tfadvisor.causes.loop_data import all_bindings_in
+from tfadvisor.causes.of_numpy import is_of_numpy
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import covers, own_nodes, scope_around
 from tfadvisor.printable import cut
@@ -60,6 +61,10 @@ class CostlyCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of a method, how what it belongs to is called."""
     around: bool = False
     """Whether it is meant too where its line calls the one that takes the time."""
+    but_of_numpy: bool = False
+    """Whether it is not meant where ops are launched one by one on an array that NumPy
+    gave: there it makes data that the step is given.
+    """
     path: str = ""
     passes: Literal["", "inputs", "outputs"] = ""
     """Of a Jacobian, for each of what it takes one."""
@@ -130,9 +135,14 @@ class CallsOfFile:
             if where == "device" and not known.is_on(paths):
                 continue
             for call in made:
-                if _is_meant(known, call):
+                if _is_meant(known, call) and not self._makes_data(known, call, where):
                     return MadeCall(known, call.words)
         return None
+
+    def _makes_data(self, known: CostlyCall, made: _Made, where: Where) -> bool:
+        if not known.but_of_numpy or where != "launch" or made.call is None:
+            return False
+        return any(is_of_numpy(self._parsed, given) for given in made.call.args[:1])
 
     def _on(self, line: int) -> list[_Made]:
         """Those that begin on a line; else those that it is a line of."""

@@ -31,10 +31,12 @@ from tfadvisor.causes.indexed import (
     made_of_outside,
 )
 from tfadvisor.causes.loop_data import bindings_in
+from tfadvisor.causes.of_numpy import is_of_numpy
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
 from tfadvisor.causes.witness import (
     class_of,
     covers,
+    element_loop,
     function_around,
     head_of,
     own_nodes,
@@ -44,10 +46,13 @@ from tfadvisor.causes.witness import (
 from tfadvisor.timeline.names.frames import place_in_words
 
 ELEMENTS, SUM, HOST, FUNCTION, LINES = "elements", "sum", "host", "function", "lines"
+EACH = "each"
 _MOSTLY = 0.5
 """Of the time of the ops."""
 _READS = frozenset("asarray array".split())
 _READ_BY = frozenset("item numpy tolist".split())
+_ONE_HOT = frozenset({"jax.nn.one_hot", "tensorflow.one_hot", "keras.ops.one_hot"})
+_CLASSES = frozenset({"depth", "num_classes"})
 _BUILTINS = frozenset("bool float int".split())
 _MODULES = frozenset("Layer Model Module".split())
 _FORWARD = frozenset("__call__ call forward".split())
@@ -58,7 +63,8 @@ class EagerOps(NamedTuple):
 
     kind: str
     """ELEMENTS: a loop takes them from an array. SUM: and adds up what is made of each.
-    HOST: of NumPy's arrays, made NumPy's again at once. FUNCTION: in one that can be
+    HOST: of NumPy's arrays, made NumPy's again at once. EACH: of NumPy's arrays, once
+    for each element of a loop. FUNCTION: in one that can be
     compiled. LINES: in one that cannot.
     """
     what: str
@@ -93,6 +99,7 @@ def eager_ops(
     return (
         _taken_apart(source, at, within)
         or _through_the_device(source, at)
+        or _for_each(source, at, within)
         or _to_compile(source, at, within)
     )
 
@@ -385,6 +392,61 @@ def _are_of_host(
         elif not isinstance(value, ast.Constant):
             return False
     return is_array
+
+
+def _for_each(
+    source: EagerSource, at: Sequence[RunShare], within: Sequence[RunPlace]
+) -> EagerOps | None:
+    """What a loop that prepares data asks of a framework for one array of NumPy after
+    the other, and NumPy can do for all.
+    """
+    if not at or at[0].fraction < _MOSTLY:
+        return None
+    place = at[0].places[0]
+    parsed = source.files.read(place.file)
+    if parsed is None or not _is_in_rounds(source, place, _caller(within, place)):
+        return None
+    for node in own_nodes(scope_around(parsed.tree, place.line)):
+        if isinstance(node, ast.Call) and covers(node, place.line):
+            after = _of_all_in_numpy(parsed, node)
+            if after:
+                words = place_in_words(place.file, place.line, place.function)
+                before = f"{ast.unparse(node)}        # for each"
+                return EagerOps(EACH, ast.unparse(node.func), words, before, after)
+    return None
+
+
+def _is_in_rounds(
+    source: EagerSource, place: RunPlace, caller: RunPlace | None
+) -> bool:
+    """Whether a loop around a line, or around the call of its function, calls nothing
+    compiled, as that of the steps does.
+    """
+    for each in filter(None, (place, caller)):
+        parsed = source.files.read(each.file)
+        loop = None if parsed is None else element_loop(parsed.tree, each.line)
+        if parsed is not None and loop is not None and not isinstance(loop, ast.While):
+            host = source.host_calls(parsed)
+            return not any(host.is_compiled(last_name(call)) for call in calls_in(loop))
+    return False
+
+
+def _of_all_in_numpy(parsed: ParsedFile, call: ast.Call) -> str:
+    """The call of NumPy for all elements; "" for unknown, and where what the call is
+    given first is none of NumPy's.
+    """
+    if not call.args or not is_of_numpy(parsed, call.args[0]):
+        return ""
+    name = ast.unparse(call.args[0]) if isinstance(call.args[0], ast.Name) else "rows"
+    stacked = f"{name} = np.stack({name}_of_all)             # one array of NumPy"
+    path, others = parsed.names.called(call).path, [*call.args[1:]]
+    if path in _ONE_HOT:
+        others += [word.value for word in call.keywords if word.arg in _CLASSES]
+        classes = ast.unparse(others[0]) if others else "classes"
+        return f"{stacked}\nnp.eye({classes}, dtype=np.float32)[{name}]      # of all"
+    is_alone = all(isinstance(value, ast.Constant) for value in others)
+    same = _in_numpy(parsed, call) if is_alone and last_name(call) not in _READS else ""
+    return f"{stacked}\n{same}      # of all" if same else ""
 
 
 def _in_numpy(parsed: ParsedFile, call: ast.Call) -> str:

@@ -198,3 +198,12 @@ def test_counts_are_drawn_by_rejection(name: str) -> None:
 
     assert found is not None
     assert "normal approximation" in found.known.change
+
+
+def test_one_hot_rows_that_an_op_makes_of_numpy_are_data() -> None:
+    """No loss is known to take them; where they are made in the step one is asked."""
+    code = "def f(text):\n    x = np.pad(text, 3)\n    jax.nn.one_hot(x, 9)  # here\n"
+
+    assert made_on(code, "launch") is None
+    assert made_on(code, "host") is not None
+    assert made_on(code.replace("np.pad", "model"), "launch") is not None

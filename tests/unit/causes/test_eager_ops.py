@@ -195,6 +195,65 @@ def test_what_does_not_go_there_and_back(tmp_path: Path, line: str) -> None:
     assert found is None or found.kind != "host"
 
 
+ENCODED = """\
+def encode(text, n):
+    rows = self.numbers(text)
+    rows = np.pad(rows, n)
+    return CALL
+def batch(texts):
+    return np.array([encode(text, 3) for text in texts])
+@jax.jit
+def step(x):
+    return x
+def main(texts):
+    for text in texts:
+        step(encode(text, 3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "after"),
+    [
+        ("jax.nn.one_hot(rows, self.n)", "np.eye(self.n, dtype=np.float32)[rows]"),
+        ("tf.one_hot(rows, depth=n)", "np.eye(n, dtype=np.float32)[rows]"),
+        ("jnp.cumsum(rows, 0)", "np.cumsum(rows, 0)"),
+    ],
+)
+def test_data_that_an_op_makes_for_one_element_after_the_other(
+    call: str, after: str, tmp_path: Path
+) -> None:
+    program = ENCODED.replace("CALL", call)
+    calls = (12, "main"), (6, "batch"), (4, "encode")
+
+    found = ops(tmp_path, program, {4: 0.9}, *calls)
+
+    assert found is not None
+    assert (found.kind, found.what) == ("each", call.partition("(")[0])
+    assert after in found.after
+    assert found.after.startswith("rows = np.stack(rows_of_all)")
+
+
+@pytest.mark.parametrize(
+    ("call", "calls"),
+    [
+        ("jax.nn.one_hot(text, n)", [(6, "batch")]),
+        ("jnp.take(table, rows)", [(6, "batch")]),
+        ("jnp.where(rows, table, 0)", [(6, "batch")]),
+        ("jnp.asarray(rows)", [(6, "batch")]),
+        ("jax.nn.one_hot(rows, n)", []),
+    ],
+    ids=["unknown", "of a table", "with a table", "a copy", "the loop of the steps"],
+)
+def test_what_numpy_does_not_do_for_all(
+    call: str, calls: list[tuple[int, str]], tmp_path: Path
+) -> None:
+    program = ENCODED.replace("CALL", call)
+
+    found = ops(tmp_path, program, {4: 0.9}, (12, "main"), *calls, (4, "encode"))
+
+    assert found is None or found.kind != "each"
+
+
 def test_the_outermost_function_that_can_be_compiled_is(tmp_path: Path) -> None:
     """`draw` reads a number on the host."""
     program = """\
