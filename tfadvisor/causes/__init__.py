@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tfadvisor.causes.read_each_round import ReadEachRound
     from tfadvisor.causes.rounds import Rounds
     from tfadvisor.causes.same_again import SameAgain
+    from tfadvisor.causes.session_runs import SessionRuns
     from tfadvisor.causes.whole_for_one import WholeForOne
     from tfadvisor.causes.witness import Signature
 else:
@@ -67,6 +68,7 @@ else:
             "RunPlace": "account",
             "RunShare": "account",
             "SameAgain": "same_again",
+            "SessionRuns": "session_runs",
             "WholeForOne": "whole_for_one",
             "Signature": "witness",
             "Where": "costly_calls",
@@ -115,6 +117,7 @@ __all__ = [
     "RunPlace",
     "RunShare",
     "SameAgain",
+    "SessionRuns",
     "Signature",
     "Where",
     "WholeForOne",

@@ -66,6 +66,7 @@ from tfadvisor.causes.read_each_round import ReadEachRound, read_each_round
 from tfadvisor.causes.rounds import Rounds, rounds_of
 from tfadvisor.causes.rows_last import RowsLast, rows_last
 from tfadvisor.causes.same_again import SameAgain, same_again
+from tfadvisor.causes.session_runs import SessionRuns, session_runs
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
 from tfadvisor.causes.static_objects import static_object
 from tfadvisor.causes.unchanged import Unchanged, unchanged_arguments
@@ -527,6 +528,11 @@ class ProgramSource:
         if any(host.is_on_devices(call) for call in calls_in(loop)):
             return ""
         return head_of(loop)
+
+    def session_runs(self, file: str, line: int) -> SessionRuns | None:
+        """As of the file; None where that is not there."""
+        parsed = self.files.read(file)
+        return None if parsed is None else session_runs(parsed, line)
 
     def read_each_round(self, file: str, line: int) -> ReadEachRound | None:
         """As of the file; None where that is not there."""

@@ -41,6 +41,7 @@ from tfadvisor.metrics import (
     rows_last,  # noqa: F401
     same_in_graph,  # noqa: F401
     same_python,  # noqa: F401
+    session_runs,  # noqa: F401
     signals,  # noqa: F401
     step_arguments,  # noqa: F401
     step_time,  # noqa: F401
