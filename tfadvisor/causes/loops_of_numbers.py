@@ -91,6 +91,17 @@ def is_of_numbers(parsed: ParsedFile, line: int) -> bool:
     return _stays_plain(parsed, function, chain) and any(map(_compares, chain))
 
 
+def goes_on(parsed: ParsedFile, line: int) -> bool:
+    """Whether the function around a line goes from one element to the next, as up a
+    tree: in a while, or by calling itself.
+    """
+    function = function_around(parsed.tree, line)
+    if function is None:
+        return False
+    again = any(last_name(call) == function.name for call in calls_in(function))
+    return again or any(isinstance(node, ast.While) for node in ast.walk(function))
+
+
 def compares(parsed: ParsedFile, line: int) -> bool:
     """Whether the innermost loop around a line does what arrays refuse."""
     loop = element_loop(parsed.tree, line)

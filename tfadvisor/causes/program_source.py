@@ -49,6 +49,7 @@ from tfadvisor.causes.loop_data import (
 from tfadvisor.causes.loops_of_numbers import (
     calling_loop,
     compares,
+    goes_on,
     is_of_numbers,
     loop_of_numbers,
 )
@@ -570,6 +571,11 @@ class ProgramSource:
         """As of the file; "" where that is not there."""
         parsed = self.files.read(file)
         return "" if parsed is None else calling_loop(parsed, line)
+
+    def goes_on(self, file: str, line: int) -> bool:
+        """As of the file; False where that is not there."""
+        parsed = self.files.read(file)
+        return parsed is not None and goes_on(parsed, line)
 
     def is_of_numbers(self, file: str, line: int) -> bool:
         """As of the file; False where that is not there."""

@@ -165,11 +165,16 @@ def element_loop_caller(question: Question) -> str:
 
 @fact
 def element_loop_callee(question: Question) -> str:
-    """The function of that line, where the loop calls it: `__setitem__`."""
-    first = _in_loops(question)[0]
-    if first.by is None or not first.place.function:
+    """The function of that line, where the loop calls it and it goes on from each
+    element to others, as up a tree: `__setitem__`.
+    """
+    first, source = _in_loops(question)[0], question.settings.source
+    place = first.place
+    if first.by is None or not place.function or source is None:
         raise MetricAbsent("that line lies in the loop itself")
-    return first.place.function
+    if not source.goes_on(place.file, place.line):
+        raise MetricAbsent("that function goes through no others by itself")
+    return place.function
 
 
 def _range_index(question: Question) -> RangeIndex:
