@@ -16,6 +16,7 @@ from tfadvisor.causes import (
     FIRST_BATCH,
     FIRST_STEP,
     FREEING,
+    GRAPH,
     LONG_PAUSES,
     LONG_STAYS,
     PREDICTS,
@@ -102,7 +103,7 @@ def outside_of(
     if account is not None:
         account = account.lasting
         beside = [
-            _of_a_model(
+            _with_what_is_new(
                 _by_its_source(_by_samples(part, account), part, framework, source),
                 part,
                 source,
@@ -113,6 +114,7 @@ def outside_of(
         found = [
             *beside,
             *_predicted_in_steps(account, source),
+            *_graphs_in_steps(account, source),
             *_compiled_in_steps(account, framework, source),
             *_op_by_op_in_steps(account, framework, source),
         ]
@@ -153,6 +155,39 @@ def _predicted_in_steps(
         and part.fraction >= _WORTH_A_FINDING
         and (not is_all or _share_of(part, "building") >= _MOSTLY)
     ]
+
+
+def _graphs_in_steps(
+    account: RunAccount, source: ProgramSource | None
+) -> list[Outside]:
+    """A line of the loop that mostly builds a graph of TensorFlow: each round does."""
+    statements = account.parts[0].statements if account.parts else ()
+    return [
+        _of_a_graph(_by_samples(part, account, " within the loop"), part, source)
+        for part in statements
+        if part.kind == GRAPH and part.fraction >= LARGE_OUTSIDE
+    ]
+
+
+def _of_a_graph(found: Outside, part: RunPart, source: ProgramSource | None) -> Outside:
+    """With the function that builds it, where the source shows one."""
+    place = next(iter(part.places), None)
+    if part.kind != GRAPH or place is None:
+        return found
+    title = (
+        f"{percent(part.fraction)} of the run is {place.file}:{place.line}, mostly "
+        "building a graph anew"
+    )
+    inside = [at.line for inner in part.parts for at in inner.places]
+    anew = None
+    if source is not None:
+        anew = source.graph_anew(place.file, [place.line, *inside])
+    fix = _BUILD_ONCE
+    if anew is not None:
+        fix = replace(
+            fix, do=f"{anew.words}. {fix.do}", before=anew.before, snippet=anew.once
+        )
+    return replace(found, title=title, fix=fix)
 
 
 def _compiled_in_steps(
@@ -366,6 +401,18 @@ _PREDICT_AT_ONCE = Fix(
     cures="a pipeline that Keras builds for each call of predict or evaluate",
     before="for row in rows:\n    scores.append(model.predict(row[None], verbose=0))",
 )
+_BUILD_ONCE = Fix(
+    "code",
+    "Build the graph once, with placeholders for what differs between calls (None for "
+    "sizes), keep its session, and only run that in each call.",
+    "outputs = model(inputs)                # once, with its placeholders and session\n"
+    "result = session.run(outputs, {inputs: batch})        # in each call",
+    {},
+    "TensorFlow 1, and tf.compat.v1",
+    "A graph that is kept takes its memory all the time.",
+    cures="a graph that is built anew in each call",
+    before="for batch in batches:\n    result = session.run(model(batch))",
+)
 _PICTURES = _code(
     "Hand the array to another process, which draws and encodes it while the steps go "
     "on (for Pillow a thread does), with less compression (compress_level=1 for a "
@@ -537,6 +584,13 @@ def _with_its_compiler(
     if fix is _COMPILE_SELDOM and framework == "tensorflow":
         fix = replace(fix, snippet=_ANY_LENGTH + fix.snippet)
     return replace(found, fix=fix)
+
+
+def _with_what_is_new(
+    found: Outside, part: RunPart, source: ProgramSource | None
+) -> Outside:
+    """A model, or a graph, that is made anew."""
+    return _of_a_graph(_of_a_model(found, part, source), part, source)
 
 
 def _of_a_model(found: Outside, part: RunPart, source: ProgramSource | None) -> Outside:

@@ -19,6 +19,9 @@ PREDICTS = "prediction"
 WAITING = "waiting for the devices"
 """Perhaps for steps that the host is ahead of."""
 BUILDING = "building an input pipeline"
+BUILDING_A_GRAPH = "building a graph"
+GRAPH = "graph"
+"""The kind of a part that builds a graph which no tf.function traces."""
 LONG_PAUSES = "long pauses in the step"
 LONG_STAYS = "long stays in one call"
 """Such pauses, where no input pipeline was seen."""
@@ -52,9 +55,9 @@ class RunShare(msgspec.Struct, frozen=True):
     `evaluation`, `first batch of each epoch`, else the name of the program's function.
     """
     kind: str
-    """steps, input, compile, evaluation, prediction, saving, logging, epoch (what the
-    end of an epoch calls), imports or other: what it does, by the functions of
-    libraries that run inside.
+    """steps, input, compile, graph, evaluation, prediction, saving, logging, epoch
+    (what the end of an epoch calls), imports or other: what it does, by the functions
+    of libraries that run inside.
     """
     fraction: float
     """Of the account's time, 0..1."""

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from tfadvisor.arrays import BoolArray, Int64Array, descending, distinct, falses, zeros
 from tfadvisor.causes.account import (
     BUILDING,
+    BUILDING_A_GRAPH,
     FIRST_BATCH,
     FIRST_STEP,
     FREEING,
@@ -115,6 +116,7 @@ _WORDS = {
     Work.EPOCH: "callbacks around epochs",
     Work.PREDICTION: "predict",
     Work.BUILDING: BUILDING,
+    Work.GRAPH: BUILDING_A_GRAPH,
     Work.LOADING: "reading files",
     Work.PICTURES: "encoding pictures",
     Work.READING: WAITING,

@@ -32,6 +32,7 @@ from tfadvisor.causes.eager_bodies import (
 )
 from tfadvisor.causes.eager_ops import EagerOps, EagerSource, base_of, eager_ops
 from tfadvisor.causes.given_anew import Program, call_that_gives, given_anew
+from tfadvisor.causes.graph_anew import graph_anew
 from tfadvisor.causes.growing import Growing, growing_on
 from tfadvisor.causes.indexed import Indexed, indexed_on
 from tfadvisor.causes.loop_data import (
@@ -420,6 +421,13 @@ class ProgramSource:
         """
         program = Program(self.files.first(_MOST_SEARCHED), self._called_again)
         return model_anew(program, file, lines, maker)
+
+    def graph_anew(self, file: str, lines: Sequence[int]) -> CompiledAgain | None:
+        """The graph or session of TensorFlow that what holds lines of a file, or is
+        called on them, makes again and again.
+        """
+        program = Program(self.files.first(_MOST_SEARCHED), self._called_again)
+        return graph_anew(program, file, lines)
 
     def _given_anew(
         self, parsed: ParsedFile, line: int, compiled: str

@@ -108,12 +108,13 @@ class Stacks(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def op_by_op(self) -> BoolArray:
-        """Of each stack whether Python runs an op in it, traces none and waits for
-        none.
+        """Of each stack whether Python runs an op in it, traces none, adds none to a
+        graph and waits for none.
         """
         is_it = self.of_frames(frame.runs_op for frame in self.frames) > 0
         runs = np.asarray(is_it[self.frame].any(axis=1))
-        return runs & ~self.does(Work.COMPILE) & ~self.does(Work.READING)
+        others = Work.COMPILE, Work.GRAPH, Work.READING
+        return np.asarray(runs & ~np.logical_or.reduce([*map(self.does, others)]))
 
     def doing(self, doing: Doing) -> BoolArray:
         """Of each frame, and of NOBODY, whether a library does this in it."""

@@ -366,6 +366,33 @@ def test_predict_of_a_model_that_is_loaded_for_each_call_is_not_the_fault(
     assert found.fix.do.startswith("Predict on all rows") is not is_anew
 
 
+@pytest.mark.parametrize(("fraction", "is_large"), [(0.1, True), (0.09, False)])
+def test_a_line_of_the_loop_that_builds_a_graph_does_so_in_each_round(
+    tmp_path: Path, fraction: float, is_large: bool
+) -> None:
+    (tmp_path / "train.py").write_text(
+        "import tensorflow.compat.v1 as tf\n\nfor rows in pages:\n"
+        "    with tf.Session(graph=tf.Graph()) as session:\n"
+        "        scores = session.run(model(rows))\n"
+    )
+    place = RunPlace("train.py", 5, "")
+    line = RunPart("building a graph", "graph", fraction, 9.0, 90, (place,))
+    run = account()
+    steps = replace(run.parts[0], statements=(line,))
+    whole = replace(run, parts=(steps,))
+
+    found = outside_of(whole, None, "tensorflow", ProgramSource(tmp_path))
+    without = outside_of(whole, None, "tensorflow")
+
+    assert bool(found) is is_large
+    for one, words in zip(
+        (*found, *without), ("Each round of", "Build the graph once"), strict=False
+    ):
+        assert one.title == "10% of the run is train.py:5, mostly building a graph anew"
+        assert one.fix is not None
+        assert one.fix.do.startswith(words)
+
+
 @pytest.mark.parametrize(("op_by_op", "is_cured"), [(0.15, True), (0.14, False)])
 def test_what_python_runs_op_by_op_is_to_be_compiled(
     op_by_op: float, is_cured: bool

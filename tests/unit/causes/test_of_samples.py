@@ -1024,3 +1024,12 @@ def test_an_op_that_waits_for_a_value_is_no_op_one_by_one() -> None:
     stacks = stacks_of(sampled([(ops, 1), (reads, 1)]))
 
     assert stacks.op_by_op.tolist() == [True, False]
+
+
+def test_what_adds_an_op_to_a_graph_runs_none() -> None:
+    ops = f"{INSTALLED}tensorflow/python/ops/gen_math_ops.py:mul:42"
+    graph = f"{INSTALLED}tensorflow/python/framework/op_def_library.py"
+    builds = f"{MAIN}:42 {ops} {graph}:_apply_op_helper:796"
+    stacks = stacks_of(sampled([(f"{MAIN}:42 {ops}", 1), (builds, 1)]))
+
+    assert stacks.op_by_op.tolist() == [True, False]

@@ -42,6 +42,8 @@ class Work(Enum):
     """It reads, unpacks or decodes files."""
     PICTURES = "pictures"
     """It encodes pictures."""
+    GRAPH = "graph"
+    """It adds to a graph of TensorFlow, which a session runs, or which is traced."""
     BUILDING = "building"
     """It makes a dataset of tf.data, or what of predict makes its pipeline."""
 
@@ -98,6 +100,11 @@ _WORKS = (
         Work.NEW_INPUT,
         r".*/(?:iterator_ops|dataset_ops|epoch_iterator|input_lib)\.py",
         r"__iter__|_create_iterator|_get_iterator|reset",
+    ),
+    (
+        Work.GRAPH,
+        r".*/tensorflow/python/framework/(?:op_def_library|ops|importer)\.py",
+        r"_apply_op_helper|_?create_op\w*|_create_c_op|_?import_graph_def\w*",
     ),
     (
         Work.BUILDING,
