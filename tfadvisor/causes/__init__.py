@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from tfadvisor.causes.program_source import ProgramSource
     from tfadvisor.causes.read_each_round import ReadEachRound
     from tfadvisor.causes.rounds import Rounds
-    from tfadvisor.causes.same_again import SameAgain
     from tfadvisor.causes.session_runs import SessionRuns
     from tfadvisor.causes.whole_for_one import WholeForOne
     from tfadvisor.causes.witness import Signature
@@ -69,7 +68,6 @@ else:
             "RunPart": "account",
             "RunPlace": "account",
             "RunShare": "account",
-            "SameAgain": "same_again",
             "SessionRuns": "session_runs",
             "WholeForOne": "whole_for_one",
             "Signature": "witness",
@@ -119,7 +117,6 @@ __all__ = [
     "RunPart",
     "RunPlace",
     "RunShare",
-    "SameAgain",
     "SessionRuns",
     "Signature",
     "Where",

@@ -67,7 +67,6 @@ from tfadvisor.causes.range_index import RangeIndex, range_index
 from tfadvisor.causes.read_each_round import ReadEachRound, read_each_round
 from tfadvisor.causes.rounds import Rounds, rounds_of
 from tfadvisor.causes.rows_last import RowsLast, rows_last
-from tfadvisor.causes.same_again import SameAgain, same_again
 from tfadvisor.causes.session_runs import SessionRuns, session_runs
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
 from tfadvisor.causes.static_objects import static_object
@@ -646,12 +645,6 @@ class ProgramSource:
     ) -> Unchanged | None:
         """As of the first files."""
         return unchanged_arguments(self.files.first(_MOST_SEARCHED), function, names)
-
-    def same_again(
-        self, function: tuple[str, int, str], caller: tuple[str, int]
-    ) -> SameAgain | None:
-        """As of the first files."""
-        return same_again(self.files.first(_MOST_SEARCHED), function, caller)
 
     @cached_property
     def whole_for_one(self) -> WholeForOne | None:

@@ -46,16 +46,6 @@ def python_lines(question: Question) -> Iterator[InPython]:
             yield from _of_pipeline(question, pipeline.lines, pipeline.calls)
 
 
-def python_calls(question: Question) -> Iterator[InPython]:
-    """The program's functions; none without samples."""
-    account = question.settings.account
-    if account is not None:
-        yield from _of_loop(question, account.calls, account.calls)
-        if account.pipeline is not None:
-            calls = account.pipeline.calls
-            yield from _of_pipeline(question, calls, calls)
-
-
 def lines_that_call(calls: Sequence[RunShare], place: RunPlace) -> Iterator[RunPlace]:
     """The lines that call the function of a line."""
     for call in calls:

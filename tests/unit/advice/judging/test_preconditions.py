@@ -119,7 +119,6 @@ WORLD: Mapping[str, tuple[Value, ...]] = {
         None,
     ),
     "cudnn_recurrence": ("used", "not used", None),
-    "same_python_kind": ("property", "method", "function", "bare", None),
 }
 """What may be said of a run; None for what its trace does not tell."""
 KNOWN_OR_NOT = ("train_step (train.py:7)", None)
