@@ -38,8 +38,7 @@ Examples:
   tfadvisor try --patch fix.diff -- python train.py   your own change
   tfadvisor try --env OMP_NUM_THREADS=4 -- python train.py
   tfadvisor try --ablate -- python train.py           what each part costs
-  tfadvisor try --epochs --patch fix.diff -- python train.py
-                                                      what ends of epochs cost, too
+  tfadvisor try --epochs --patch fix.diff -- python train.py  whole epochs
   tfadvisor try --passes --budget 30m -- python train.py
 
 What it does: runs the program as it is and with each change, in turns, without
