@@ -503,6 +503,19 @@ def test_what_compiles_in_the_steps_too_is_one_finding() -> None:
     assert found[0].locations == (Location("train.py", 8, "main"),)
 
 
+def test_of_several_parts_that_compile_the_largest_is_said_of_the_run() -> None:
+    """40 s of the 100 s on one line, 20 s on another."""
+    steps, most = map(as_compiling, run(0.4).parts)
+    less = replace(most, fraction=0.2, seconds=20.0, places=(RunPlace("a.py", 9, "f"),))
+    account = replace(run(0.4), parts=(replace(steps, fraction=0.4), most, less))
+
+    known = Evidence(account=account)
+    (found,) = ranking(rule("a", category="compile"), evidence=known).findings
+
+    assert found.summary.count("Of the run: ") == 1
+    assert "Of the run: 40 s of the 100 s" in found.summary
+
+
 MAKES = """\
 import jax
 def score(params, x):
