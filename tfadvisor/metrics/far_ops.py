@@ -105,7 +105,8 @@ def _name(bounded: BoundedOp) -> tuple[str, str]:
 
 
 def _is_far(bounded: BoundedOp, op: HotOp) -> bool:
-    if bounded.bound is None or bounded.bound.least >= _FAR:
+    bound = bounded.bound
+    if bound is None or bound.is_open or bound.least >= _FAR:
         return False
     return op.total_ps >= TINY_PS * op.count
 

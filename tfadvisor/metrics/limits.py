@@ -85,6 +85,9 @@ class LeastTime(msgspec.Struct, frozen=True):
     """For its operations."""
     least: float
     """For whichever takes longer, execution by execution."""
+    is_open: bool = False
+    """Whether it may need more: what a loop inside of it moves is not known, as what it
+    reads again in each round may stay in caches."""
 
 
 class BoundedOp(msgspec.Struct, frozen=True):
@@ -108,6 +111,12 @@ class BoundedOp(msgspec.Struct, frozen=True):
         """Whether it is known to be near its limit."""
         return self.bound is not None and self.bound.least * NEAR >= 1.0
 
+    @property
+    def may_be_near(self) -> bool:
+        """Whether it is not known to be near its limit, nor far from it."""
+        is_open = self.bound is None or self.bound.is_open
+        return is_open and not self.is_near
+
 
 class BoundedOps(msgspec.Struct, frozen=True):
     """All that the devices compute."""
@@ -130,6 +139,12 @@ class BoundedOps(msgspec.Struct, frozen=True):
     @property
     def unknown(self) -> float:
         """Share of the step in computation whose cost is not known."""
+        unknown = (op.fraction for op in self.ops if op.may_be_near)
+        return math.fsum((*unknown, self.rest))
+
+    @property
+    def unbounded(self) -> float:
+        """That of which no least time is known at all."""
         unknown = (op.fraction for op in self.ops if op.bound is None)
         return math.fsum((*unknown, self.rest))
 
@@ -161,7 +176,7 @@ def bounded_ops(run: RunSummary) -> BoundedOps:
     ops.sort(key=lambda op: -op.fraction)
     rest = max(computes - math.fsum(op.fraction for op in ops), 0.0)
     found = BoundedOps(tuple(ops), rest)
-    if found.unknown > _ENOUGH_KNOWN * computes:
+    if found.unbounded > _ENOUGH_KNOWN * computes:
         raise MetricAbsent(UNKNOWN_COSTS if _holds_programs(run) else _NO_PROGRAMS)
     return found
 
@@ -213,6 +228,7 @@ def _bounded(
         measured.moving * times,
         measured.arithmetic * times,
         measured.least * times,
+        measured.is_open,
     )
     return BoundedOp(key, kind, fraction, bound)
 
@@ -294,11 +310,10 @@ def _bound_of(
     rates: Rates,
 ) -> LeastTime:
     seconds = op.total_ps / PS_PER_S / max(op.count, 1)
-    # what a loop reads again in each round may stay in caches
     moved = 0 if known.runs_loop else known.cost.bytes
     moving = rates.moving_s(moved) / seconds
     arithmetic = rates.arithmetic_s(op) / seconds
-    return LeastTime(moving, arithmetic, max(moving, arithmetic))
+    return LeastTime(moving, arithmetic, max(moving, arithmetic), known.runs_loop)
 
 
 def _hidden_bound(program: ProgramProducts, rates: Rates) -> LeastTime | None:

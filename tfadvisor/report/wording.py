@@ -36,12 +36,16 @@ def verdict_name(report: Report) -> str:
     return VERDICTS[bottleneck].name.upper()
 
 
+_HALF = 0.5
+"""Of the step, from where on its devices are near their limits, as for a verdict."""
+
+
 def is_dim(report: Report) -> bool:
-    """Whether the trace does not tell how near the devices are to their limits: they
-    may compute what nobody needs, and slowly.
+    """Whether the trace does not show half of the step to be near the devices' limits:
+    they may compute what nobody needs, and slowly.
     """
     near = report.metrics.get("near_limit_fraction")
-    return near is None or near.value is None
+    return near is None or near.value is None or near.value < _HALF
 
 
 def run_line(report: Report) -> str:

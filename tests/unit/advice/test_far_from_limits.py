@@ -107,6 +107,32 @@ def test_what_the_trace_does_not_explain_is_a_question() -> None:
     assert finding.ask
 
 
+def a_call(inside: str) -> bytes:
+    """A program of one call, of 4,800 sums in another one or in a loop of a round."""
+    row = "f32[4800]"
+    rounds = {"known_trip_count": {"n": "1"}} if inside == "while" else {}
+    inner = hlo.op(22, inside, row, 21, calls=[1], config=rounds)
+    return hlo.module(
+        hlo.computation(
+            1, hlo.op(11, "parameter", row), hlo.op(12, "add", row, 11, 11)
+        ),
+        hlo.computation(2, hlo.op(21, "parameter", row), inner),
+        hlo.computation(
+            3,
+            hlo.op(31, "parameter", row),
+            hlo.op(32, "call", row, 31, calls=[2], name="call.3", metadata=LINE),
+        ),
+        entry=3,
+    )
+
+
+@pytest.mark.parametrize(("inside", "rules"), [("call", [UNEXPLAINED]), ("while", [])])
+def test_what_a_loop_within_a_call_needs_is_not_known_to_be_far(
+    inside: str, rules: list[str]
+) -> None:
+    assert list(found(steps("call.3", 90, a_call(inside)))) == rules
+
+
 def test_a_sort_far_from_its_limits_is_told_with_what_it_does() -> None:
     """8,000 bytes in 90 µs are 88.9 MB/s, and 1,000 · 10 comparisons 111 MFLOP/s."""
     told = found(steps("sort.2", 90, sort(1_000)))

@@ -109,6 +109,8 @@ def test_what_a_loop_within_a_call_moves_may_stay_in_caches(
     ).measure()
 
     assert metrics.value("near_limit_fraction") == pytest.approx(near, rel=1e-3)
+    unknown = 0.0 if near else 0.2
+    assert metrics.value("unknown_cost_fraction") == pytest.approx(unknown, rel=1e-3)
 
 
 @pytest.mark.parametrize(("takes", "near"), [(35, 0.35), (37, 0.0)])
