@@ -267,9 +267,10 @@ def _once(run: _Run) -> str:
         outside = "the loop" if run.loop is not None else _name_of(run.scope)
         return f"# once, outside of {outside}\n{name} = {ast.unparse(made.call)}"
     text = ", ".join(key)
+    asked = f"({text})" if len(key) > 1 else text
     return (
         f"models = {{}}          # once; one for each {text}\n"
-        f"if {text} not in models:\n"
+        f"if {asked} not in models:\n"
         f"    models[{text}] = {ast.unparse(made.maker)}\n"
         f"{name} = models[{text}]   # and {name}.set_weights(...) where these differ"
     )

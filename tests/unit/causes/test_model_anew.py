@@ -75,6 +75,15 @@ def test_a_model_of_what_changes_is_kept_for_each_of_that(tmp_path: Path) -> Non
     )
 
 
+def test_what_changes_in_two_places_makes_one_key(tmp_path: Path) -> None:
+    line = "model = keras.models.load_model(path, compile=rows)"
+    found = anew(tmp_path, line)
+
+    assert found is not None
+    assert "if (path, rows) not in models:\n    models[path, rows] = " in found.once
+    compile(found.once, "once.py", "exec")
+
+
 @pytest.mark.parametrize(
     ("line", "call"),
     [
