@@ -38,13 +38,18 @@ def pipeline_place(question: Question) -> str:
     """The program's line in which an input pipeline's threads spend most of their time
     in Python, in a function that takes a quarter of it: `load (data.py:25)`.
     """
+    return _leading(question).places[0].words
+
+
+def _leading(question: Question) -> RunShare:
+    """Raises MetricAbsent."""
     lines = _python(question).lines
     takes: dict[tuple[str, str], float] = defaultdict(float)
     for share in lines:
         takes[_function_of(share)] += share.fraction
     for share in lines:
         if takes[_function_of(share)] >= _WORTH_NAMING:
-            return share.places[0].words
+            return share
     raise MetricAbsent("no function of the program takes a quarter of that time")
 
 
@@ -59,8 +64,8 @@ def pipeline_library(question: Question) -> str:
     """The installed package that reads files in which most of that line's time lies:
     `h5py`.
     """
-    pipeline_place(question)
-    library = _python(question).library
+    python, leading = _python(question), _leading(question)
+    library = python.library if leading is python.lines[0] else ""
     if library not in _READING:
         raise MetricAbsent("most of that line's time lies in no package that reads")
     return library

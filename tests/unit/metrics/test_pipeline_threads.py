@@ -50,6 +50,19 @@ def test_a_function_whose_lines_share_its_time_is_named_by_its_costliest() -> No
     assert metrics.fact("pipeline_place") == "load (data.py:25)"
 
 
+def test_a_package_is_that_of_the_line_that_is_named() -> None:
+    """The first line reads for 22%; another function's two lines take 38%."""
+    metrics = measured(
+        (f"{SCRIPT} {LOAD} {H5PY}", 22),
+        (f"{SCRIPT} data.py:label:40", 20),
+        (f"{SCRIPT} data.py:label:41", 18),
+        (f"{SCRIPT} {NEST}", 40),
+    )
+
+    assert metrics.fact("pipeline_place") == "label (data.py:40)"
+    assert metrics.fact("pipeline_library") is None
+
+
 def test_the_frameworks_work_around_each_element_is_told_apart() -> None:
     metrics = measured((f"{SCRIPT} {LOAD}", 20), (f"{SCRIPT} {NEST}", 80))
 
