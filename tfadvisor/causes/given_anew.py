@@ -87,14 +87,33 @@ class _Handed(msgspec.Struct, frozen=True):
     @property
     def where(self) -> str:
         """In which it is made anew."""
-        file = self.parsed.file
-        if self.loop is not None:
-            place = place_in_words(file, self.loop.lineno, "")
-            return f"each round of `{head_of(self.loop)}` ({place})"
-        assert isinstance(self.scope, Function)
-        around = signature(self.scope)
-        place = place_in_words(file, around.line, around.name)
-        return f"each call of {place}, which a loop calls"
+        return where_again(self.parsed, self.scope, self.loop)
+
+
+def where_again(
+    parsed: ParsedFile, scope: Function | ast.Module, loop: Loop | None
+) -> str:
+    """`each round of …`, or of a function that runs again `each call of …`."""
+    if loop is not None:
+        place = place_in_words(parsed.file, loop.lineno, "")
+        return f"each round of `{head_of(loop)}` ({place})"
+    assert isinstance(scope, Function)
+    around = signature(scope)
+    place = place_in_words(parsed.file, around.line, around.name)
+    return f"each call of {place}, which a loop calls"
+
+
+def is_under_a_condition(
+    scope: Function | ast.Module, making: ast.AST, *others: type[ast.AST]
+) -> bool:
+    """Whether it may be made once, as where none is kept yet. others: statements that
+    count as conditions too.
+    """
+    kinds = (ast.If, ast.IfExp, ast.BoolOp, *others)
+    return any(
+        isinstance(node, kinds) and any(inner is making for inner in ast.walk(node))
+        for node in own_nodes(scope)
+    )
 
 
 class Program(NamedTuple):

@@ -11,18 +11,22 @@ import msgspec
 
 from tfadvisor.causes.called import Function, calls_in, last_name
 from tfadvisor.causes.compiled_again import CompiledAgain
-from tfadvisor.causes.given_anew import Program, loop_of, runs_again
+from tfadvisor.causes.given_anew import (
+    Program,
+    is_under_a_condition,
+    loop_of,
+    runs_again,
+    where_again,
+)
 from tfadvisor.causes.loop_data import Loop
 from tfadvisor.causes.made_anew import indented
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import (
     covers,
     head_of,
-    own_nodes,
     scope_around,
     signature,
 )
-from tfadvisor.timeline.names.frames import place_in_words
 
 _SESSIONS = frozenset({"InteractiveSession", "MonitoredSession", "Session"})
 _GRAPHS = frozenset({"Graph", "reset_default_graph"})
@@ -62,7 +66,7 @@ def _all_anew(program: Program, parsed: ParsedFile) -> Iterator[_Anew]:
         if is_of_tensorflow and last_name(call) in _GRAPHS | _SESSIONS:
             scope = scope_around(parsed.tree, call.lineno)
             loop = loop_of(scope, call)
-            is_kept = _is_under_a_condition(scope, call)
+            is_kept = is_under_a_condition(scope, call)
             if not is_kept and (loop is not None or runs_again(program, scope)):
                 key = id(scope if loop is None else loop)
                 scopes[key] = scope, loop
@@ -70,15 +74,6 @@ def _all_anew(program: Program, parsed: ParsedFile) -> Iterator[_Anew]:
     for key, calls in by_scope.items():
         in_order = sorted(calls, key=lambda call: (call.lineno, call.col_offset))
         yield _Anew(parsed, *scopes[key], tuple(in_order))
-
-
-def _is_under_a_condition(scope: Function | ast.Module, making: ast.Call) -> bool:
-    """Whether it may be made once, as where none is kept yet."""
-    return any(
-        isinstance(node, ast.If | ast.IfExp | ast.BoolOp)
-        and any(inner is making for inner in ast.walk(node))
-        for node in own_nodes(scope)
-    )
 
 
 def _is_at(program: Program, anew: _Anew, file: str, line: int) -> bool:
@@ -119,14 +114,8 @@ def _compiled_again(anew: _Anew) -> CompiledAgain:
 
 
 def _who(anew: _Anew) -> str:
-    file = anew.parsed.file
-    if anew.loop is not None:
-        place = place_in_words(file, anew.loop.lineno, "")
-        return f"Each round of `{head_of(anew.loop)}` ({place})"
-    assert isinstance(anew.scope, Function)
-    around = signature(anew.scope)
-    place = place_in_words(file, around.line, around.name)
-    return f"Each call of {place}, which a loop calls,"
+    where = where_again(anew.parsed, anew.scope, anew.loop).replace("each", "Each", 1)
+    return where if anew.loop is not None else f"{where},"
 
 
 def _once(anew: _Anew, *, restores: bool) -> str:

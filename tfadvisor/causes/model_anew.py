@@ -19,7 +19,14 @@ from tfadvisor.causes.called import (
     owner_of,
 )
 from tfadvisor.causes.compiled_again import CompiledAgain
-from tfadvisor.causes.given_anew import Program, is_in, loop_of, runs_again
+from tfadvisor.causes.given_anew import (
+    Program,
+    is_in,
+    is_under_a_condition,
+    loop_of,
+    runs_again,
+    where_again,
+)
 from tfadvisor.causes.loop_data import Loop
 from tfadvisor.causes.made_anew import indented
 from tfadvisor.causes.source_files import ParsedFile
@@ -31,7 +38,6 @@ from tfadvisor.causes.witness import (
     signature,
 )
 from tfadvisor.causes.wrapped_once import variables_in
-from tfadvisor.timeline.names.frames import place_in_words
 
 _RUNS = frozenset(
     "evaluate predict predict_on_batch predict_step test_on_batch".split()
@@ -115,7 +121,7 @@ def _run(program: Program, parsed: ParsedFile, call: ast.Call) -> _Run | None:
     made = None
     if isinstance(value, ast.Call):
         made = _made(program, parsed, value)
-    if made is None or _is_under_a_condition(scope, made.call):
+    if made is None or is_under_a_condition(scope, made.call, ast.Try):
         return None
     loop = loop_of(scope, call)
     is_again = runs_again(program, scope) if loop is None else is_in(loop, made.call)
@@ -132,15 +138,6 @@ def _only_value(scope: Function | ast.Module, name: str) -> ast.expr | None:
         if ast.unparse(target) == name
     ]
     return values[0] if len(values) == 1 else None
-
-
-def _is_under_a_condition(scope: Function | ast.Module, making: ast.Call) -> bool:
-    """Whether it may run once, as where no model is kept yet."""
-    return any(
-        isinstance(node, ast.If | ast.IfExp | ast.BoolOp | ast.Try)
-        and any(inner is making for inner in ast.walk(node))
-        for node in own_nodes(scope)
-    )
 
 
 def _made(
@@ -174,7 +171,9 @@ def _given_by(
     value = values[0]
     if isinstance(value, ast.Name):
         value = _only_value(function, value.id)
-    if not isinstance(value, ast.Call) or _is_under_a_condition(function, value):
+    if not isinstance(value, ast.Call) or is_under_a_condition(
+        function, value, ast.Try
+    ):
         return None
     return _made(program, parsed, value, depth)
 
@@ -226,21 +225,10 @@ def _compiled_again(run: _Run) -> CompiledAgain:
     ran = f"{last_name(run.call)} ({run.parsed.file}:{run.call.lineno})"
     return CompiledAgain(
         words=f"{what}, a model whose {ran} is traced for each new one, is {loaded} "
-        f"anew ({maker}) in {_where(run)}",
+        f"anew ({maker}) in {where_again(run.parsed, run.scope, run.loop)}",
         before=_before(run),
         once=_once(run),
     )
-
-
-def _where(run: _Run) -> str:
-    file = run.parsed.file
-    if run.loop is not None:
-        place = place_in_words(file, run.loop.lineno, "")
-        return f"each round of `{head_of(run.loop)}` ({place})"
-    assert isinstance(run.scope, Function)
-    around = signature(run.scope)
-    place = place_in_words(file, around.line, around.name)
-    return f"each call of {place}, which a loop calls"
 
 
 def _before(run: _Run) -> str:
