@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tfadvisor.causes.called import Function, arguments_in, calls_in, last_name
+from tfadvisor.causes.called import Function, arguments_in, calls_in, dotted, last_name
 from tfadvisor.causes.compiled_again import CompiledAgain
 from tfadvisor.causes.made_anew import BEGINNINGS, compiles, gives_new, names_made_new
 from tfadvisor.causes.made_objects import MadeObject, all_made
@@ -37,16 +37,19 @@ def compiled_in_objects(
     files: Sequence[ParsedFile],
     parsed: ParsedFile,
     line: int,
+    compiled: str,
     called_again: frozenset[str],
 ) -> CompiledAgain | None:
     """Of a line in such a class, or that makes an object of one or calls what it keeps,
     where all objects of the class are made in loops or in functions of called_again.
+    compiled: the name of what is compiled, in the trace, "" for any.
     """
     called = {last_name(call) for call in calls_in(parsed.tree) if covers(call, line)}
     for beginning in _beginnings(files):
         is_in_it = beginning.parsed is parsed and covers(beginning.of, line)
         names = {beginning.of.name, *(kept.attribute for kept in beginning.kept)}
-        if is_in_it or called & names:
+        is_it = not compiled or compiled in map(_name_of, beginning.kept)
+        if is_it and (is_in_it or called & names):
             made = all_made(files, beginning.of.name, called_again)
             if made:
                 return _compiled_again(beginning, made[0])
@@ -78,6 +81,14 @@ def _kept(parsed: ParsedFile, function: Function) -> Iterator[_Kept]:
             assert isinstance(target, ast.Attribute)
             if gives_new(parsed.names, call.args[0], new):
                 yield _Kept(target.attr, call)
+
+
+def _name_of(kept: _Kept) -> str:
+    """As a trace has it: of a gradient the name of its function."""
+    node = kept.call.args[0]
+    while isinstance(node, ast.Call) and node.args:
+        node = node.args[0]
+    return "<lambda>" if isinstance(node, ast.Lambda) else dotted(node)[-1]
 
 
 def _compiled_again(beginning: _Beginning, made: MadeObject) -> CompiledAgain:

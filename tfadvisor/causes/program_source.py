@@ -408,7 +408,7 @@ class ProgramSource:
             return None if made is None else of_a_maker(made)
         files, again = self.files.first(_MOST_SEARCHED), self._called_again
         found = static_object(files, parsed, line, compiled, again)
-        found = found or compiled_in_objects(files, parsed, line, again)
+        found = found or compiled_in_objects(files, parsed, line, compiled, again)
         found = found or self._given_anew(parsed, line, compiled)
         return found or self._eager_body(parsed, line, compiled)
 

@@ -25,12 +25,14 @@ def train(state, data):
 """
 
 
-def again(folder: Path, program: str, marked: str) -> CompiledAgain | None:
+def again(
+    folder: Path, program: str, marked: str, compiled: str = ""
+) -> CompiledAgain | None:
     """By the first line of the program that holds the marked text."""
     (folder / "train.py").write_text(program)
     lines = program.splitlines()
     (number, *_) = [at for at, line in enumerate(lines, start=1) if marked in line]
-    return ProgramSource(folder).compiled_again("train.py", number)
+    return ProgramSource(folder).compiled_again("train.py", number, compiled)
 
 
 def test_a_loop_that_compiles_what_it_defines_makes_it_in_each_round(
@@ -102,6 +104,16 @@ def solve(f, x, p):
 
 {call}
 """
+
+
+@pytest.mark.parametrize(("name", "is_it"), [("<lambda>", True), ("scan", False)])
+def test_what_an_object_compiles_for_itself_has_its_name_in_the_trace(
+    tmp_path: Path, name: str, is_it: bool
+) -> None:
+    program = OBJECTS.format(
+        make="Problem(f, p)", call="for p in range(9):\n    x = solve(f, x, p)"
+    )
+    assert (again(tmp_path, program, "self.slope(x)", name) is not None) == is_it
 
 
 @pytest.mark.parametrize("marked", ["self.slope(x)", "problem = Problem"])
