@@ -22,7 +22,7 @@ class Distance(msgspec.Struct, frozen=True):
     """What a verdict says of it, with a blank before it; "" for a step that is near."""
     is_dark: bool = False
     """Whether HLO is there and does not tell the costs of most of it: of calls of
-    libraries that factorise, solve or sort.
+    libraries that factorise, solve or sort, and of loops in one call of a CPU.
     """
 
 
@@ -37,7 +37,7 @@ def distance_of(metrics: Metrics) -> Distance:
     unknown = metrics.value("unknown_cost_fraction") or 0.0
     if near + unknown >= _HALF:
         why = f"the costs of kernels in {percent(unknown)} of the step are not known"
-        return Distance(False, _cannot_tell(why))
+        return Distance(False, _cannot_tell(why), unknown >= _HALF)
     part = f"Only {percent(near)}" if near else "No part"
     return Distance(
         True,
