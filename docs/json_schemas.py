@@ -64,6 +64,9 @@ def _schema(record: type[msgspec.Struct], version: str) -> str:
     added: dict[str, dict[str, Any]] = {record.__name__: _head(version)}
     if "Comparison" in records:  # inside a verdict too it is whole
         added["Comparison"] = _head(comparison.SCHEMA_VERSION) | _BESIDE_COMPARISON
+    for described in records.values():
+        if "description" in described:  # Python 3.13 dedents docstrings, 3.12 does not
+            described["description"] = flowing(described["description"])
     for name, fields in added.items():
         records[name]["properties"] = fields | records[name]["properties"]
         records[name]["required"] = list(

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.files import is_folder
 from tfadvisor.fleet.table import merged, write_table
 from tfadvisor.fleet.work import (
     HowToRead,
@@ -204,7 +205,7 @@ def find_tasks(
 
 
 def _runs_below(root: Path) -> list[Run]:
-    runs = find_runs(root) if root.is_dir() else []
+    runs = find_runs(root) if is_folder(root) else []
     if not runs:
         chosen, _ = choose_run([root])  # which says what is wrong
         runs = [chosen]

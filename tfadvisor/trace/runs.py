@@ -19,7 +19,7 @@ import msgspec
 
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import TraceError, UsageError
-from tfadvisor.files import temporary_folder
+from tfadvisor.files import is_folder, temporary_folder
 from tfadvisor.tallies import listed
 from tfadvisor.trace.remote_path import RemotePath, place_of
 from tfadvisor.trace.stores import Unreachable
@@ -176,7 +176,7 @@ def choose_run(
     Raises TraceError when the paths hold no trace, UsageError for a run or host that is
     not there.
     """
-    if len(paths) == 1 and paths[0].is_dir():
+    if len(paths) == 1 and is_folder(paths[0]):
         chosen, count = _run_in_folder(paths[0], run, within)
     else:
         chosen = _run_of_files(paths, run)
@@ -274,7 +274,7 @@ def _run_of_files(paths: Sequence[Path], run: str | None) -> Run:
     if run is not None:
         raise UsageError("--run goes with a logdir, not with single trace files.")
     for path in paths:
-        if path.is_dir():
+        if is_folder(path):
             raise UsageError(
                 f"{path} is a folder: give one logdir, or the trace files of one run."
             )

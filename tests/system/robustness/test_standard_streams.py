@@ -170,6 +170,8 @@ def test_with_little_memory_it_works_or_says_so(megabytes: int) -> None:
         f'ulimit -v {megabytes << 10}; "$tfadvisor" analyze "$1"', SLOW
     )
 
+    if "OpenBLAS error" in err:
+        pytest.skip("NumPy's library ends the process before tfadvisor is imported")
     assert code in (0, 3)
     assert code == 0 or "memory" in err
 

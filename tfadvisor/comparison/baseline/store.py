@@ -27,7 +27,12 @@ from tfadvisor.comparison.baseline.snapshot_json import (
 )
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError, written
-from tfadvisor.files import only_writer, read_small_text, replace_file
+from tfadvisor.files import (
+    is_folder,
+    only_writer,
+    read_small_text,
+    replace_file,
+)
 from tfadvisor.tallies import listed
 
 _PENDING = ".pending"
@@ -51,7 +56,11 @@ class Contents(msgspec.Struct, frozen=True):
 
 
 def read_store(folder: Path) -> Contents:
-    """Everything in a store; nothing where there is none yet."""
+    """Everything in a store; nothing where there is none yet. Raises OSError where that
+    cannot be told.
+    """
+    if not is_folder(folder):
+        return Contents((), ())
     runs, unusable = [], []
     for file in sorted(folder.glob("*/*.json")):
         if file.parent.name == _PENDING:
