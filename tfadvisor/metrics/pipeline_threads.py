@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 _READING = frozenset("fastparquet h5py lmdb netCDF4 pyarrow tables zarr".split())
 """Packages whose Python only reads what lies in files."""
 _WORTH_NAMING = 0.25
-"""Of the threads' time in Python."""
+"""Of the program's own time on these threads: what the framework does around each
+element is done for the program's functions.
+"""
+_LEAST_OWN = 0.05
+"""Of the threads' time in Python, below which it is the framework's alone."""
 
 
 def _python(question: Question) -> PipelinePython:
@@ -35,22 +39,25 @@ def pipeline_own_fraction(question: Question) -> float:
 
 @fact
 def pipeline_place(question: Question) -> str:
-    """The program's line in which an input pipeline's threads spend most of their time
-    in Python, in a function that takes a quarter of it: `load (data.py:25)`.
+    """The program's function in which an input pipeline's threads spend most of the
+    program's own time, a quarter of it or more, by its costliest line:
+    `load (data.py:25)`.
     """
     return _leading(question).places[0].words
 
 
 def _leading(question: Question) -> RunShare:
     """Raises MetricAbsent."""
-    lines = _python(question).lines
+    python = _python(question)
+    if python.own < _LEAST_OWN:
+        raise MetricAbsent("hardly any of that time is the program's own")
     takes: dict[tuple[str, str], float] = defaultdict(float)
-    for share in lines:
+    for share in python.lines:
         takes[_function_of(share)] += share.fraction
-    for share in lines:
-        if takes[_function_of(share)] >= _WORTH_NAMING:
-            return share
-    raise MetricAbsent("no function of the program takes a quarter of that time")
+    most = max(takes, key=takes.__getitem__, default=None)
+    if most is None or takes[most] < _WORTH_NAMING * python.own:
+        raise MetricAbsent("no function of the program takes a quarter of its time")
+    return next(share for share in python.lines if _function_of(share) == most)
 
 
 def _function_of(share: RunShare) -> tuple[str, str]:

@@ -64,15 +64,29 @@ def test_a_package_is_that_of_the_line_that_is_named() -> None:
 
 
 def test_the_frameworks_work_around_each_element_is_told_apart() -> None:
+    """It is done for the program's function, which is named."""
     metrics = measured((f"{SCRIPT} {LOAD}", 20), (f"{SCRIPT} {NEST}", 80))
 
     assert metrics.value("pipeline_own_fraction") == pytest.approx(0.2)
-    assert metrics.fact("pipeline_place") is None
+    assert metrics.fact("pipeline_place") == "load (data.py:25)"
     assert metrics.fact("pipeline_library") is None
     assert metrics.fact("pipeline_threads") == (
         ". By samples of its Python, 80% of it is the framework's own work around each "
         "element."
     )
+
+
+def test_a_function_of_a_twentieth_is_not_what_the_time_goes_to() -> None:
+    metrics = measured((f"{SCRIPT} {LOAD}", 4), (f"{SCRIPT} {NEST}", 96))
+
+    assert metrics.fact("pipeline_place") is None
+
+
+def test_no_function_among_many_small_ones_is_named() -> None:
+    """Five take 20% of the program's own time each."""
+    small = [(f"{SCRIPT} data.py:part{number}:{number}", 16) for number in range(5)]
+
+    assert measured(*small, (f"{SCRIPT} {NEST}", 20)).fact("pipeline_place") is None
 
 
 def test_a_library_that_reads_no_files_is_not_told_to_read_less() -> None:
