@@ -217,7 +217,7 @@ class RunAccount(msgspec.Struct, frozen=True):
         """Without what came once, of which a longer run has no more, where that is much
         of this one. Its fractions are of the rest.
         """
-        once = [part for part in self.outside if part.turns == 1]
+        once = [part for part in self.outside if part.turns == 1 and not _recurs(part)]
         rest = 1 - sum(part.fraction for part in once)
         if not 0 < rest < 1 - _MUCH:
             return self
@@ -229,6 +229,15 @@ class RunAccount(msgspec.Struct, frozen=True):
             parts=tuple(_of(rest, part) for part in self.parts if part not in once),
             samples=self.samples - sum(part.seen for part in once),
         )
+
+
+_EACH_EPOCH = frozenset({"on_epoch_begin", "on_epoch_end"})
+"""Functions that Keras calls in each epoch: where one ran, it runs again."""
+
+
+def _recurs(part: RunPart) -> bool:
+    """Whether it comes again in a longer run, though it was seen once so far."""
+    return any(place.function in _EACH_EPOCH for place in part.places)
 
 
 _Share = TypeVar("_Share", RunShare, RunPart)

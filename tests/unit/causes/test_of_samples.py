@@ -138,6 +138,22 @@ def test_what_each_of_many_fast_steps_does_did_not_come_once() -> None:
     assert account.lasting == account
 
 
+@pytest.mark.parametrize(
+    ("function", "steps"), [("on_epoch_end", 0.5), ("summarize", 1.0)]
+)
+def test_what_keras_calls_at_each_epochs_end_comes_again(
+    function: str, steps: float
+) -> None:
+    """A file is read once, as long as all steps take: a longer run has more of it only
+    where it is read at each epoch's end.
+    """
+    reads = f"data.py:{function}:9 {INSTALLED}numpy/lib/_npyio_impl.py:load:400"
+    turns = 40 * [(f"{MAIN}:42 {RUNS}", 3), (f"{MAIN}:43", 2)]
+    account = account_of(sampled([*turns, (f"{MAIN}:44 {reads}", 200)]), STEP_MS)
+
+    assert account.lasting.steps == steps
+
+
 def test_files_are_named_for_the_function_that_reads_them() -> None:
     """Every 10 turns, line 44 calls evaluate, which reads by load for 20 samples of 25:
     only load can be called ahead.
