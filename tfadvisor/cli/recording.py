@@ -104,18 +104,27 @@ def note_light(kept: KeptRun) -> None:
         note(f"speed of light: {line}")
 
 
-def note_first(before: KeptRun, after: KeptRun) -> None:
-    """Which finding is the first by the whole run, where the report that was written
-    before the program had ended has another one.
+def write_again(
+    before: KeptRun, after: KeptRun, options: Options, place: ReportPlace
+) -> None:
+    """The report once more, where the whole run tells more than the one that was
+    written before the program had ended: a file always, on a screen where another
+    finding is the first now.
     """
+    if place.output is not None:
+        write_kept(after, options, place)
+        return
     before_it_ended, now = (
         next((finding for finding in kept.report.findings if finding.takes), None)
         for kept in (before, after)
     )
-    if now is not None and (
-        before_it_ended is None or _about(now) != _about(before_it_ended)
+    if now is None or (
+        before_it_ended is not None and _about(now) == _about(before_it_ended)
     ):
-        note(f"by the whole run, the first finding is: {now.title}")
+        return
+    note(f"by the whole run, the first finding is: {now.title}")
+    if place.is_screen:
+        write_kept(after, options, place)
 
 
 def _about(finding: Finding) -> tuple[str, tuple[Location, ...]]:

@@ -29,10 +29,10 @@ from tfadvisor.cli.recording import (
     StepCount,
     check_can_start_programs,
     keep_recording,
-    note_first,
     note_kept,
     note_light,
     rated,
+    write_again,
     write_kept,
 )
 from tfadvisor.cli.typer_commands import Command, argument, option, spread, takes
@@ -289,15 +289,17 @@ def _of_program(
         if measured is not kept or not shown:
             write_kept(measured, options, place)
         return kept
-    return kept if stops else _rated_at_last(kept, recording, options)
+    return kept if stops else _rated_at_last(kept, recording, options, place)
 
 
-def _rated_at_last(kept: KeptRun, recording: Recording, options: Options) -> KeptRun:
+def _rated_at_last(
+    kept: KeptRun, recording: Recording, options: Options, place: ReportPlace
+) -> KeptRun:
     """With what is known only after the program has ended, which it says."""
     measured = rated(kept, recording.out, options, ran_on=True)
     if measured is not kept:
         note_light(measured)
-        note_first(kept, measured)
+        write_again(kept, measured, options, place)
     return measured
 
 
