@@ -6,7 +6,7 @@ import numpy as np
 import optax
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-LENGTH, LANGUAGES, BATCH, STEPS = 12, 8, 256, 4000
+LENGTH, LANGUAGES, BATCH, STEPS = 40, 8, 512, 2000
 rng = np.random.default_rng(0)
 
 
@@ -14,7 +14,7 @@ def made_names(count):
     names, languages = [], []
     for _ in range(count):
         language = int(rng.integers(LANGUAGES))
-        letters = (rng.integers(0, 9, rng.integers(4, LENGTH)) + 2 * language) % 26
+        letters = (rng.integers(0, 9, rng.integers(12, LENGTH)) + 2 * language) % 26
         names.append("".join(LETTERS[letter] for letter in letters))
         languages.append(language)
     return names, languages
@@ -35,7 +35,7 @@ def batch_of(names, languages):
 
 
 def made_params():
-    sizes = [LENGTH * len(LETTERS), 256, 256, 256, LANGUAGES]
+    sizes = [LENGTH * len(LETTERS), 128, 128, 128, LANGUAGES]
     return [
         {
             "w": jnp.asarray(rng.normal(0, (2 / n) ** 0.5, (n, m)), jnp.float32),

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-WORDS = 5000
+WORDS = 12000
 LENGTH = 60
 rng = np.random.default_rng(0)
 vocabulary = [f"word{number}" for number in range(WORDS)]
@@ -51,20 +51,20 @@ class F1(tf.keras.callbacks.Callback):
         print(f"epoch {epoch}: F1 {f1:.3f}", flush=True)
 
 
-class WeightNorms(tf.keras.callbacks.Callback):
-    """Of every layer after every batch, to be plotted."""
+class Histograms(tf.keras.callbacks.Callback):
+    """Of every layer's weights after every batch, to be plotted."""
 
     def __init__(self):
         super().__init__()
-        self.norms = []
+        self.counts = []
 
     def on_train_batch_end(self, batch, logs=None):
-        self.norms.append([float(np.linalg.norm(w)) for w in self.model.get_weights()])
+        self.counts.append([np.histogram(w, 30)[0] for w in self.model.get_weights()])
 
 
 def main():
-    texts, labels = made_reviews(6400)
-    held_texts, held_labels = made_reviews(100)
+    texts, labels = made_reviews(3200)
+    held_texts, held_labels = made_reviews(40)
     dataset = tf.data.Dataset.from_tensor_slices((texts, labels))
     dataset = dataset.shuffle(1000).map(encoded).batch(32)
     model = tf.keras.Sequential(
@@ -77,10 +77,10 @@ def main():
         ]
     )
     model.compile("adam", "binary_crossentropy", metrics=["accuracy"])
-    norms = WeightNorms()
+    histograms = Histograms()
     held = F1(held_texts, held_labels)
-    model.fit(dataset, epochs=8, verbose=2, callbacks=[norms, held])
-    print(len(norms.norms), "norms")
+    model.fit(dataset, epochs=8, verbose=2, callbacks=[histograms, held])
+    print(len(histograms.counts), "times")
 
 
 if __name__ == "__main__":
