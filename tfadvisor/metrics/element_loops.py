@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from tfadvisor.metrics.python_time import lines_that_call, of_python
+from tfadvisor.metrics.python_time import held_up_by_python, lines_that_call
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import a_device, class_shares
 from tfadvisor.timeline.names.frames import place_in_words
@@ -120,15 +120,14 @@ def _in_loops(question: Question) -> Sequence[_InLoop]:
 
 @metric(unit=Unit.FRACTION, needs=(a_device,))
 def element_loop_fraction(question: Question) -> float:
-    """For how much of step time at most no device works while Python of the program or
-    NumPy runs on lines that lie in a loop of their function, which calls nothing
-    compiled, or in a function of single numbers that such a loop calls: what samples of
-    the whole run find there, and no more than the trace has of Python and of input
-    while no device works. Of an input pipeline's Python that share in loops over single
-    numbers, as far as the steps wait for input.
+    """How much of step time at most Python of the program or NumPy holds up on lines
+    that lie in a loop of their function, which calls nothing compiled, or in a function
+    of single numbers that such a loop calls: what samples of the whole run find there,
+    and no more than Python can hold up. Of an input pipeline's Python that share in
+    loops over single numbers, as far as the steps wait for input.
     """
     of_run = sum(each.fraction for each in _in_loops(question))
-    return min(of_run, of_python(question))
+    return min(of_run, held_up_by_python(question))
 
 
 @metric(unit=Unit.FRACTION, better=Better.NEITHER)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from tfadvisor.causes import WAITING
 from tfadvisor.metrics.registry import Question
 from tfadvisor.metrics.steady import class_shares
 from tfadvisor.vocabulary import TimeClass
@@ -19,8 +20,8 @@ class InPython(NamedTuple):
     """A line, or a function with all that it calls."""
 
     fraction: float
-    """Of step time in which no device works: of the loop no more than the trace has of
-    Python and of input, of a pipeline as far as the steps wait for it.
+    """Of step time, at most: of the loop no more than Python can hold up there, of a
+    pipeline as far as the steps wait for it.
     """
     share: RunShare
     """Of the steps, or of the time that the pipeline's threads spend in Python."""
@@ -34,6 +35,37 @@ def of_python(question: Question) -> float:
     """Share of step time of Python and of input, in which no device works."""
     shares = class_shares(question.run)
     return shares[TimeClass.HOST] + shares[TimeClass.INPUT]
+
+
+_WAITS = 0.05
+"""Of the steps, from which on the thread that dispatches waits for the devices: what it
+does before may be hidden then.
+"""
+_OPEN = (TimeClass.HOST, TimeClass.INPUT, TimeClass.LAUNCH, TimeClass.IDLE)
+
+
+def held_up_by_python(question: Question) -> float:
+    """Share of step time, at most, that Python of the thread that dispatches can hold
+    up: that in which no device works while it runs. A thread of JAX that never waits
+    for the devices is what the step waits for, so its Python takes its time whatever
+    they work on meanwhile: then all time in which no device works, nor anything
+    compiles.
+    """
+    if not sets_the_pace(question):
+        return of_python(question)
+    shares = class_shares(question.run)
+    return float(sum(shares[each] for each in _OPEN))
+
+
+def sets_the_pace(question: Question) -> bool:
+    """Whether the steps dispatch ahead, as JAX's do, and nothing of them waits."""
+    account = question.settings.account
+    if account is None or question.run.hosts[0].capture.framework != "jax":
+        return False
+    steps, *others = account.lasting.parts
+    waits = sum(part.fraction for part in others if part.what == WAITING)
+    waits += sum(part.fraction for part in steps.statements if part.what == WAITING)
+    return waits < _WAITS
 
 
 def python_lines(question: Question) -> Iterator[InPython]:
@@ -57,7 +89,7 @@ def lines_that_call(calls: Sequence[RunShare], place: RunPlace) -> Iterator[RunP
 def _of_loop(
     question: Question, shares: Sequence[RunShare], calls: tuple[RunShare, ...]
 ) -> Iterator[InPython]:
-    most = of_python(question)
+    most = held_up_by_python(question)
     for share in shares:
         yield InPython(min(share.fraction, most), share, calls, is_of_loop=True)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfadvisor.causes import WAITING, RunPart
+from tfadvisor.metrics.python_time import held_up_by_python, sets_the_pace
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import a_device, class_shares, counted_hosts, spent
 from tfadvisor.timeline.host import HostCost
@@ -58,15 +59,18 @@ def share_of_arguments(question: Question) -> float:
 
 @metric(needs=(a_device,))
 def argument_python_fraction(question: Question) -> float:
-    """For how much of step time at most no device works while Python of the loop makes
-    an argument of the step, of nothing that a step gives: what samples of the whole run
+    """How much of step time at most Python of the loop holds up while it makes an
+    argument of the step, of nothing that a step gives: what samples of the whole run
     find on such lines of the program, and no more than the trace has of Python while no
-    device works. Nobody knows how far both are at the same time.
+    device works, or than Python can hold up where nothing waits for the devices. Nobody
+    knows how far both are at the same time.
     """
     of_run = sum(fraction for _, fraction in _making(question))
     in_batches = spent(counted_hosts(question.run), HostCost.BATCH_PYTHON)
     shares = class_shares(question.run)
     idle = shares[TimeClass.HOST] + min(in_batches, shares[TimeClass.INPUT])
+    if sets_the_pace(question):
+        idle = held_up_by_python(question)
     return min(of_run, idle)
 
 
