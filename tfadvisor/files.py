@@ -37,7 +37,7 @@ _NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP)
 
 
 def is_folder(path: Path) -> bool:
-    """Raises OSError where that cannot be told: a name that is too long, a folder into
+    """Raises OSError where nobody can say: of a name that is too long, of a folder into
     which nobody may look. From Python 3.14 `Path.is_dir` says no to these.
     """
     if isinstance(path, RemotePath):

@@ -38,7 +38,7 @@ def of_python(question: Question) -> float:
 
 
 _WAITS = 0.05
-"""Of the steps, from which on the thread that dispatches waits for the devices: what it
+"""Of the steps. A thread that dispatches and waits for the devices for longer: what it
 does before may be hidden then.
 """
 _OPEN = (TimeClass.HOST, TimeClass.INPUT, TimeClass.LAUNCH, TimeClass.IDLE)
