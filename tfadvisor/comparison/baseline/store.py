@@ -56,8 +56,8 @@ class Contents(msgspec.Struct, frozen=True):
 
 
 def read_store(folder: Path) -> Contents:
-    """Everything in a store; nothing where there is none yet. Raises OSError where that
-    cannot be told.
+    """Everything in a store; nothing where there is none yet. Raises OSError for a name
+    that is too long and a folder into which nobody may look.
     """
     if not is_folder(folder):
         return Contents((), ())
