@@ -177,6 +177,7 @@ FACES = (
 """Packages that other packages import from by their `__init__` alone."""
 DOORS = (
     "report.assembly",  # the chain of `analysis`
+    "report.watched",  # what is said without a trace
     "comparison.baseline",
     "comparison.gate",
     "comparison.ledger",

@@ -9,6 +9,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+from msgspec.structs import replace
+
 from tfadvisor import guardian
 from tfadvisor.act.record.board import Board
 from tfadvisor.act.record.choosing import RecordedRun, RecordRequest
@@ -21,13 +24,20 @@ from tfadvisor.act.record.started_program import (
     StartedProgram,
     with_hook,
 )
-from tfadvisor.act.record.unrecorded import gave_up, why_nothing
+from tfadvisor.act.record.unrecorded import (
+    Nothing,
+    gave_up,
+    never_stepped,
+    why_nothing,
+)
 from tfadvisor.act.record.watch import Watch
 from tfadvisor.act.record.window import add_samples, write_samples
 from tfadvisor.analysis import Options
 from tfadvisor.errors import TraceError
 from tfadvisor.files import temporary_folder
 from tfadvisor.processes import undisturbed
+from tfadvisor.report.watched import WatchedWords, watched_words
+from tfadvisor.trace.samples import Samples
 
 _LEAVING_SECONDS = 2.0
 
@@ -141,12 +151,27 @@ def _recorded(
         return found
     if all(process.left for process in found.processes):
         program.wait(_LEAVING_SECONDS)
+    found = replace(found, went=_where_it_went(found, watch))
+    report = "".join(f"\n{line}" for line in found.lines)
     if program.ended() is not None or not (found.gave_up or found.failed):
+        if report and never_stepped(found, program):
+            _say_at_once(f"no steps were found in {' '.join(command)}.{report}")
         raise why_nothing(command, found, program, seconds)
 
-    _say_at_once(str(gave_up(command, found, seconds)))
+    _say_at_once(f"{gave_up(command, found, seconds)}{report}")
     program.wait()
     raise TraceError(" ".join(command), "ended unrecorded, as said above.", "")
+
+
+def _where_it_went(found: Nothing, watch: Watch) -> WatchedWords | None:
+    """Of the process of which most was seen; None where nothing was."""
+    seen = watch.seen()
+    of_each = (
+        watched_words(msgspec.convert(seen.of_process(process.pid), Samples))
+        for process in found.processes
+        if process.pid
+    )
+    return next((words for words in of_each if words.lines), None)
 
 
 def _say_at_once(text: str) -> None:

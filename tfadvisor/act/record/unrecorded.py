@@ -9,6 +9,7 @@ import msgspec
 from tfadvisor.act.record.board import Process
 from tfadvisor.act.record.started_program import StartedProgram
 from tfadvisor.errors import TraceError
+from tfadvisor.report.watched import WatchedWords
 
 _SIGNALS = 128
 """Exit codes above are those of signals."""
@@ -31,6 +32,18 @@ class Nothing(msgspec.Struct, frozen=True):
     """As of a recording."""
     failed: bool = False
     """The profiler did, so that the program may not be what it would be without."""
+    went: WatchedWords | None = None
+    """Where its time went; None for unknown."""
+
+    @property
+    def most(self) -> str:
+        """What took most of the time, behind a colon; "" for nothing, or unknown."""
+        return f": {self.went.most}" if self.went and self.went.most else ""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """A report on the time."""
+        return self.went.lines if self.went else ()
 
     @property
     def refusal(self) -> str:
@@ -78,6 +91,12 @@ def why_nothing(
     return TraceError(" ".join(command), cause, remedy)
 
 
+def never_stepped(found: Nothing, program: StartedProgram) -> bool:
+    """Whether nothing else stood in the way of a recording than that no steps came."""
+    is_whole = not (program.interrupted or program.overdue or program.ended())
+    return is_whole and bool(found.processes) and not found.refusal
+
+
 def _end_words(code: int | None) -> str:
     if code is None:
         return "runs on"
@@ -119,7 +138,7 @@ def _never_stepped(ended: _Ended) -> tuple[str, str]:
     compiled = sum(process.compiled for process in ended.found.processes)
     return (
         f"{ended.head} and never came to steps that repeat ({compiled:,} "
-        "compilations).",
+        f"compilations{ended.found.most.replace(':', ';', 1)}).",
         "Let it run for longer, say when with --after SECONDS, or record the block "
         "with tfadvisor.profile().",
     )
@@ -146,7 +165,8 @@ def gave_up(
     name = " ".join(command)
     if found.failed:
         return TraceError(name, f"could not be recorded: {found.refusal}.", _HARMED)
-    if found.inside:
+    compiles = found.went is not None and found.went.compiles
+    if found.inside and not compiles:
         return TraceError(
             name,
             f"nothing that repeats was found in {seconds:.0f} s: it is in one call, "
@@ -156,10 +176,19 @@ def gave_up(
         )
 
     why = f" ({found.why})" if found.why else ""
+    cause = (
+        f"no steps that repeat were found in {seconds:.0f} s{why}{found.most}; it goes "
+        "on unrecorded."
+    )
+    if compiles:
+        return TraceError(
+            name,
+            cause,
+            "Its steps can be recorded once it has compiled: --after SECONDS.",
+        )
     return TraceError(
         name,
-        f"no steps that repeat were found in {seconds:.0f} s{why}; it goes on "
-        "unrecorded.",
+        cause,
         "Say when its loop runs with --after SECONDS, or ask for fewer steps with "
         "--steps 2. Without a recording "
         "`tfadvisor try --ablate` measures what its parts cost.",

@@ -8,6 +8,7 @@ import pytest
 from support.told_processes import process
 
 from tfadvisor.act.record.unrecorded import Nothing, gave_up, why_nothing
+from tfadvisor.report.watched import WatchedWords
 
 
 def test_a_program_that_is_in_one_call_is_told_to_make_it_shorter() -> None:
@@ -76,3 +77,24 @@ def test_a_program_that_was_interrupted_has_nothing_said() -> None:
     found = why_nothing(["train"], Nothing([], None), started, 2.5)  # type: ignore[arg-type]
 
     assert isinstance(found, KeyboardInterrupt)
+
+
+COMPILES = WatchedWords("61 of 74 s: compiling f (train.py:57)", True, ("Where",))
+
+
+def test_a_program_that_compiles_all_the_time_is_told_so() -> None:
+    """Also where all samples are in that one call, which no fewer steps would mend."""
+    found = Nothing([], None, gave_up=True, inside="train.py:57", went=COMPILES)
+
+    words = str(gave_up(["train"], found, 74.0))
+
+    assert "found in 74 s: 61 of 74 s: compiling f (train.py:57); it goes on" in words
+    assert "--after" in words
+    assert "fewer steps" not in words
+
+
+def test_what_took_most_of_a_program_without_steps_is_said() -> None:
+    assert "(1,200 compilations; 61 of 74 s: compiling f (train.py:57))" in said(
+        Nothing([process("a", compiled_at=1.0, compiled=1_200)], None, went=COMPILES),
+        None,
+    )

@@ -1,0 +1,45 @@
+"""What is said of a program in which no steps were found."""
+
+from __future__ import annotations
+
+from support.stacks import sampled
+
+from tfadvisor.report.watched import watched_words
+
+INSTALLED = "/venv/lib/python3.11/site-packages/"
+JITTED = f"train.py:<module>:57 {INSTALLED}jax/_src/pjit.py:cache_miss:270"
+TRACES = f"{JITTED} {INSTALLED}jax/_src/pjit.py:_trace_for_jit:556 train.py:train:46"
+COMPILES = f"{JITTED} {INSTALLED}jax/_src/compiler.py:backend_compile_and_load:402"
+LOADS = "train.py:<module>:4 train.py:make_data:9"
+
+
+def test_the_headline_is_the_call_that_compiles_for_long() -> None:
+    """Of 40 s, 12 s compile: more than 10 s, though make_data takes more."""
+    words = watched_words(sampled([(LOADS, 2_800), (TRACES, 200), (COMPILES, 1_000)]))
+
+    assert words.compiles
+    assert words.most == "12 of 40 s: tracing and compiling train (train.py:57)"
+    assert words.lines[0].startswith("Where 40 s went")
+    assert [line.split() for line in words.lines[1:3]] == [
+        "28 s make_data (train.py:9)".split(),
+        "12 s tracing and compiling train (train.py:57)".split(),
+    ]
+
+
+def test_a_short_compilation_is_no_headline() -> None:
+    """4 of 40 s: the other 36 s are."""
+    words = watched_words(sampled([(LOADS, 3_600), (COMPILES, 400)]))
+
+    assert not words.compiles
+    assert words.most == "36 of 40 s: make_data (train.py:9)"
+
+
+def test_of_what_is_spread_over_many_lines_nothing_takes_most() -> None:
+    """Four functions share 8 s."""
+    script = [(f"train.py:<module>:{n} train.py:f{n}:9", 200) for n in range(4)]
+
+    assert watched_words(sampled(script)).most == ""
+
+
+def test_too_few_samples_say_nothing() -> None:
+    assert watched_words(sampled([(LOADS, 50)])).lines == ()
