@@ -204,7 +204,7 @@ DOORS = (
     "program.inverses",
     "program.looked_up",
     "program.loops_around",
-    "program.made_of",
+    "program.differentiated",
     "program.matrix_products",
     "program.only_for_numbers",
     "program.parameters",

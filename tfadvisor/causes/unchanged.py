@@ -40,6 +40,8 @@ class Unchanged(msgspec.Struct, frozen=True):
     file: str
     """Of the first of these loops."""
     line: int
+    is_all: bool
+    """Whether all of its arguments are."""
 
 
 class Site(msgspec.Struct, frozen=True):
@@ -79,13 +81,14 @@ def _unchanged(
     known = [loop for loop in loops if loop is not None]
     if not sites or len(known) < len(loops):
         return None
+    every = names.union(parameters(defined)) - {"self", "cls"}
     same = frozenset(
         name
-        for name in names
+        for name in every
         if all(program.gets_same(site, defined, name) for site in sites)
     )
     parsed, loop = known[0]
-    return Unchanged(same, parsed.file, loop.lineno)
+    return Unchanged(same & names, parsed.file, loop.lineno, same == every)
 
 
 class Program:

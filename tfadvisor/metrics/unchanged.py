@@ -75,7 +75,7 @@ def _given_unchanged(
     if source is None or not function or not names:
         return frozenset(), ""
     unchanged = source.unchanged_arguments(function, names)
-    if unchanged is None or unchanged.names == names:
+    if unchanged is None or unchanged.is_all:
         return frozenset(), ""
     return unchanged.names, f"{unchanged.file}:{unchanged.line}"
 
@@ -129,8 +129,23 @@ def same_result_arguments(question: Question) -> str:
 @fact
 def same_result_line(question: Question) -> str:
     """That takes most of it, with its op: `cholesky.0 (train.py:18)`."""
-    first = same_results(question)[0]
-    return first.place() or first.name()
+    again = _again(question)
+    first = again.ops[0]
+    line = _derived_at(first, again.function)
+    return f"{first.name()} ({line})" if line else first.place() or first.name()
+
+
+def _derived_at(op: HotOp, function: str) -> str:
+    """Where a compiled function asks for derivatives along many directions at once: one
+    line of what is differentiated is not what it computes. "" for other ops.
+    """
+    place = op.known.location if op.known is not None else None
+    if place is None or not place.is_along_many:
+        return ""
+    for frame in place.frames:
+        if frame.function.rpartition(".")[2] == function:
+            return f"{frame.file.rpartition('/')[2]}:{frame.line}"
+    return ""
 
 
 @fact

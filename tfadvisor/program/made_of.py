@@ -45,7 +45,7 @@ def made_of(module: Module) -> Mapping[str, Made]:
             elif instruction.opcode == "parameter":
                 made[instruction.id] = roots.get(instruction.parameter_number)
             else:
-                made[instruction.id] = _together(instruction, made)
+                made[instruction.id] = together(instruction, made)
             found[instruction.name] = made[instruction.id]
             for called in runs(instruction):
                 before = given.get(called.id, frozenset())
@@ -65,8 +65,8 @@ def _roots(module: Module) -> Mapping[int, Made]:
     return {number: roots for number, roots in found.items() if roots is not None}
 
 
-def _together(instruction: Instruction, made: Mapping[int, Made | None]) -> Made | None:
-    """Of all its operands."""
+def together(instruction: Instruction, made: Mapping[int, Made | None]) -> Made | None:
+    """What an instruction is made of: all its operands, and what these are made of."""
     is_opaque = instruction.opcode in _OPAQUE or "callback" in (
         instruction.custom_call_target
     )

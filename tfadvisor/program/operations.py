@@ -15,6 +15,7 @@ from math import prod
 import msgspec
 from msgspec.structs import replace
 
+from tfadvisor.patterns import pattern
 from tfadvisor.program.attributes import window_of
 from tfadvisor.program.convolutions import convolution_flops
 from tfadvisor.program.matrix_products import dot_size
@@ -147,6 +148,8 @@ _EVERYWHERE = frozenset(("constant", "parameter", "tuple", "while"))
 """Opcodes whose place says nothing about what is next to them."""
 _METADATA = Fields(texts=(2, 3), numbers=(4, 15))
 """Of an OpMetadata: op_name, source_file, source_line, stack_frame_id."""
+_ALONG_MANY = pattern(r"vmap\((?:\w+\()*jvp\(")
+"""Of a path of JAX."""
 _MOST_BESIDE = 32
 _MOST_BEHIND = 16
 
@@ -170,6 +173,13 @@ class SourceLocation(msgspec.Struct, frozen=True):
         line.
         """
         return is_installed(self.file)
+
+    @property
+    def is_along_many(self) -> bool:
+        """Whether it may take derivatives along many directions at once, as a Jacobian
+        does.
+        """
+        return _ALONG_MANY.search(self.op_name) is not None
 
 
 def location_of(instruction: Instruction) -> SourceLocation | None:

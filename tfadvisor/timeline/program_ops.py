@@ -20,6 +20,7 @@ from tfadvisor.program import (
     location_of,
 )
 from tfadvisor.program.convolutions import kernel_gradient
+from tfadvisor.program.differentiated import made_with_its_line
 from tfadvisor.program.flow import (
     Users,
     effect,
@@ -32,7 +33,6 @@ from tfadvisor.program.in_words import in_words, scattered, target
 from tfadvisor.program.inverses import inverse_in, only_multiplied
 from tfadvisor.program.jacobians import Jacobian, jacobian_of, takes_passes
 from tfadvisor.program.loops_in_call import costliest_line, runs_loop
-from tfadvisor.program.made_of import made_of
 from tfadvisor.program.matrix_products import DotSize, multiplied_type, products
 from tfadvisor.program.only_for_numbers import only_for_numbers
 from tfadvisor.program.parameters import copied_argument
@@ -121,7 +121,7 @@ class OpsOfProgram:
             does=in_words(instruction),
             scattered=scattered(instruction),
             shape=cut(str(instruction.shape), _LONGEST_SHAPE),
-            made_of=made_of(self._program).get(instruction.name),
+            made_of=made_with_its_line(self._program, instruction, location),
             selected=selected(self._program).get(instruction.name),
             promoted=self._promoted(instruction) if multiplied == WIDE else (),
             only_multiplied=bool(inverse) and inverse in only_multiplied(self._program),
@@ -209,8 +209,8 @@ class InProgram(msgspec.Struct, frozen=True):
     shape: str = ""
     """Of its result, with its layout: `f32[96,256]{1,0}`."""
     made_of: frozenset[str] | None = None
-    """Names of the arguments of the compiled function of which its result is made; None
-    for unknown.
+    """Names of the arguments of the compiled function of which its result is made, and
+    the line whose derivative it is; None for unknown.
     """
     selected: SourceLocation | None = None
     """The select without which nothing uses its result; None for others."""

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tfadvisor.causes import ProgramSource
 from tfadvisor.metrics import unchanged as module
 from tfadvisor.metrics.registry import MetricAbsent, Settings
+from tfadvisor.program import Frame, SourceLocation
 from tfadvisor.program.cost import Cost
 from tfadvisor.timeline.program_ops import InProgram
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
@@ -98,6 +100,35 @@ def test_of_what_the_loop_changes_nothing_stays_the_same(
     for fact in (module.same_results, module.same_result_line):
         with pytest.raises(MetricAbsent):
             fact(question)
+
+
+def test_an_argument_that_no_large_op_needs_may_change(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The batch is multiplied at the end alone, with a Hessian of the points."""
+    (tmp_path / "train.py").write_text(PROGRAM)
+    ops = op(50, "points"), op(15, "points", "labels")
+    question = asked(monkeypatch, ProgramSource(tmp_path), *ops)
+
+    assert module.same_result_arguments(question) == "points and labels"
+
+
+def test_what_is_derived_along_many_directions_is_where_that_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`jax.hessian(loss)` on line 3 of the program, whose loss computes on line 9."""
+    (tmp_path / "train.py").write_text(PROGRAM)
+    frames = Frame("train.py", 9, "loss"), Frame("train.py", 3, "predict")
+    paths = "vmap(jvp(jvp()))", "jvp()", "vmap(jvp(vmap(transpose(jvp()))))"
+    for path, line in zip(paths, (3, 9, 3), strict=True):
+        place = SourceLocation(f"jit(predict)/{path}/dot", "train.py", 9, frames)
+        large = op(50, "points")
+        assert large.known is not None
+        large = replace(large, known=replace(large.known, location=place))
+        question = asked(monkeypatch, ProgramSource(tmp_path), large)
+
+        told = f"dot_points (train.py:{line})"
+        assert module.same_result_line(question) == told
 
 
 def test_constants_need_no_source(monkeypatch: pytest.MonkeyPatch) -> None:
