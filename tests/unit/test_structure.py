@@ -205,6 +205,8 @@ DOORS = (
     "program.looked_up",
     "program.loops_around",
     "program.differentiated",
+    "program.made_of",
+    "program.mapped_loops",
     "program.matrix_products",
     "program.only_for_numbers",
     "program.parameters",

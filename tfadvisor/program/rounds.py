@@ -131,7 +131,7 @@ def rounds_of(module: Module) -> Rounds:
     copies: list[CarriedCopy] = []
     within: set[str] = set()
     reading = _Reading()
-    for loop in _loops(module):
+    for loop in loops_of(module):
         try:
             reading.charge(len(module.computations))
             found = _Round(loop, reading)
@@ -149,13 +149,15 @@ def _free(loop: Instruction, matrix: Shape | None) -> FreeLoop:
         loop.name,
         line_of(loop),
         trip_count(loop) or 0,
-        _kernels_of(loop),
+        kernels_of(loop),
         f"{matrix.dtype}{list(matrix.dims)}".replace(" ", "") if matrix else "",
     )
 
 
-def _loops(module: Module) -> Iterator[Instruction]:
-    """Outer ones before those in them."""
+def loops_of(module: Module) -> Iterator[Instruction]:
+    """The while loops that it runs, outer ones before those in them. Raises TraceError
+    for damaged bytes.
+    """
     for computation in reversed(list(kernel_computations(module))):
         for each in computation.instructions:
             if each.opcode == "while" and len(called_before(computation, each)) > 1:
@@ -183,7 +185,8 @@ def _calls(module: Module) -> Mapping[int, list[str]]:
     )
 
 
-def _kernels_of(loop: Instruction) -> dict[str, int]:
+def kernels_of(loop: Instruction) -> dict[str, int]:
+    """As `FreeLoop.kernels`. Raises TraceError for damaged bytes."""
     found: dict[str, int] = {}
     ops: dict[int, int] = {}
     for computation in reversed(computations_of(loop)):  # what is called comes first

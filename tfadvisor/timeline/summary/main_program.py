@@ -27,6 +27,7 @@ from tfadvisor.program.exchanges import (
 )
 from tfadvisor.program.flow import Users
 from tfadvisor.program.hlo_text import Shown, shown
+from tfadvisor.program.mapped_loops import MappedLoop, mapped_loops
 from tfadvisor.program.parameters import arguments
 from tfadvisor.program.patterns import (
     NO_ROWS,
@@ -59,6 +60,8 @@ class ProgramPatterns(msgspec.Struct, frozen=True):
     """What it computes for rows of which it keeps few."""
     rounds: Rounds
     """What is said of its loops."""
+    mapped: tuple[MappedLoop, ...]
+    """Loops that vmap runs for all rows until the last row ends."""
     equal_partitions: int
     """How many devices compute the same in it; 1 where each may compute something else.
     """
@@ -97,6 +100,7 @@ def program_patterns(program: Module) -> ProgramPatterns:
         experts=_names(of_experts, program),
         picked=told(picked_rows, program, NO_ROWS),
         rounds=told(rounds_of, program, NO_ROUNDS),
+        mapped=told(mapped_loops, program, ()),
         equal_partitions=told(equal_partitions, program, 1),
     )
 

@@ -65,6 +65,7 @@ WORLD: Mapping[str, tuple[Value, ...]] = {
     "indexed_for": ("call", "unknown", None),
     "pipeline_built": ("dataset", "iterator", None),
     "both_branches_by": ("vmap", "caller", None),
+    "mapped_loop_ends": ("counts", "values", None),
     "recompiled_owner": ("program", "Keras", None),
     "recompiled_arguments": ("same", "rows", "grows", "lengths", "differ", None),
     "tiny_op_in_loop": YES_OR_NO,
