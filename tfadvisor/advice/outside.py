@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         MadeCall,
         OneAfterAnother,
         ProgramSource,
+        RowByRow,
         RunPlace,
     )
 
@@ -499,14 +500,25 @@ def _by_its_source(
         return found if ops is None else replace(found, fix=cure_of(ops))
     if found.fix is not None and found.fix is not _ASK_HOW_OFTEN:
         return _with_its_compiler(found, part, framework, source)
-    made = None
-    if source is not None and part.places:
-        place = part.places[0]
-        made = source.costly_call(place.file, place.line, "host")
-        singly = source.one_after_another(part.what) if made is None else None
-        if singly is not None:
-            return replace(found, fix=_side_by_side(part.what, singly))
-    return found if made is None else replace(found, fix=_cheaper(made))
+    if source is None or not part.places:
+        return found
+    fix = _fix_of_its_line(part, framework, source)
+    return found if fix is None else replace(found, fix=fix)
+
+
+def _fix_of_its_line(
+    part: RunPart, framework: str, source: ProgramSource
+) -> Fix | None:
+    """By a call on its line that costs much, or by what its function calls in loops."""
+    place = part.places[0]
+    made = source.costly_call(place.file, place.line, "host")
+    if made is not None:
+        return _cheaper(made)
+    singly = source.one_after_another(part.what)
+    if singly is not None:
+        return _side_by_side(part.what, singly)
+    rows = source.rows_within(part.what) if framework == "jax" else None
+    return None if rows is None else _for_all_rows(part.what, rows)
 
 
 def _calls_within(part: RunPart) -> tuple[RunPlace, ...]:
@@ -545,6 +557,23 @@ def _side_by_side(name: str, singly: OneAfterAnother) -> Fix:
         "more.",
         cures="a function that takes one thing after another through many calls",
         before=f"{singly.outer}:\n    {singly.inner}:\n        ... {singly.call} ...",
+    )
+
+
+def _for_all_rows(name: str, rows: RowByRow) -> Fix:
+    return Fix(
+        "code",
+        f"Is it needed so often? {name} calls {rows.called} in each round of "
+        f"`{rows.head}`, and no call needs what another gave. Are these single rows? "
+        "Then call it once for some hundred of them, and read the results once.",
+        f"for_all = jax.jit(jax.vmap({rows.called}, in_axes={rows.axes}))\n"
+        "# of Equinox: eqx.filter_jit, eqx.filter_vmap\n"
+        f"results = np.asarray(for_all({rows.arguments}))",
+        {},
+        "any JAX; rows of equal shapes",
+        "All rows and results lie in memory at once.",
+        cures="calls for one row each",
+        before=f"{rows.head}:\n    ... {rows.called} ...",
     )
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tfadvisor.causes.program_source import ProgramSource
     from tfadvisor.causes.read_each_round import ReadEachRound
     from tfadvisor.causes.rounds import Rounds
+    from tfadvisor.causes.row_by_row import RowByRow
     from tfadvisor.causes.session_runs import SessionRuns
     from tfadvisor.causes.whole_for_one import WholeForOne
     from tfadvisor.causes.witness import Signature
@@ -63,6 +64,7 @@ else:
             "ProgramSource": "program_source",
             "ReadEachRound": "read_each_round",
             "Rounds": "rounds",
+            "RowByRow": "row_by_row",
             "RunAccount": "account",
             "RunDone": "account",
             "RunPart": "account",
@@ -112,6 +114,7 @@ __all__ = [
     "ProgramSource",
     "ReadEachRound",
     "Rounds",
+    "RowByRow",
     "RunAccount",
     "RunDone",
     "RunPart",

@@ -66,6 +66,7 @@ from tfadvisor.causes.one_after_another import OneAfterAnother, one_after_anothe
 from tfadvisor.causes.range_index import RangeIndex, range_index
 from tfadvisor.causes.read_each_round import ReadEachRound, read_each_round
 from tfadvisor.causes.rounds import Rounds, rounds_of
+from tfadvisor.causes.row_by_row import RowByRow, row_by_row
 from tfadvisor.causes.rows_last import RowsLast, rows_last
 from tfadvisor.causes.session_runs import SessionRuns, session_runs
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
@@ -222,6 +223,26 @@ class ProgramSource:
             found = rounds_of(parsed, step, self._is_pure(parsed.file))
             if found:
                 return found[0] if all(found) else None
+        return None
+
+    def row_by_row(self, compiled: str) -> tuple[str, RowByRow] | None:
+        """The file and the call in it, of the first files that call it in a loop."""
+        for parsed in self.files.first(_MOST_SEARCHED):
+            found = row_by_row(parsed, compiled)
+            if found is not None:
+                return parsed.file, found
+        return None
+
+    def rows_within(self, function: str) -> RowByRow | None:
+        """The first such call in a function of the first files, of what is compiled."""
+        for parsed in self.files.first(_MOST_SEARCHED):
+            inside = parsed.names.functions.get(function)
+            host = self._host_calls(parsed)
+            for call in () if inside is None else calls_in(inside):
+                name = last_name(call)
+                found = row_by_row(parsed, name) if host.is_compiled(name) else None
+                if found is not None and found.line == call.lineno:
+                    return found
         return None
 
     def _is_pure(self, file: str) -> Callable[[Function], bool]:

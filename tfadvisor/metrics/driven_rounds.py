@@ -14,7 +14,7 @@ from tfadvisor.timeline.names.program_calls import jitted_function
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
-    from tfadvisor.causes import ProgramSource, Rounds
+    from tfadvisor.causes import ProgramSource, Rounds, RowByRow
 
 _MOST_STEPS = 0.5
 """Of the counted steps, that a round is called in."""
@@ -74,6 +74,11 @@ def driven_rounds_fraction(question: Question) -> float:
     random key; what it collects is read by none. Of JAX alone.
     """
     _driven(question)
+    return _without_work(question)
+
+
+def _without_work(question: Question) -> float:
+    """Share of step time in which no device works, but for input and compiling."""
     shares = class_shares(question.run)
     waits = (TimeClass.LAUNCH, TimeClass.HOST, TimeClass.IDLE)
     return sum(shares[kind] for kind in waits)
@@ -96,3 +101,68 @@ def driven_loop_lines(question: Question) -> str:
 def driven_loop_collects(question: Question) -> str:
     """Whether it keeps or yields something of each round: yes or no."""
     return "yes" if _driven(question).rounds.collects else "no"
+
+
+# Calls for one row each, which need nothing of each other.
+
+
+class _OfRows(NamedTuple):
+    file: str
+    call: RowByRow
+
+
+@once
+def _of_rows(question: Question) -> _OfRows:
+    """Raises MetricAbsent."""
+    if framework(question) != "jax":
+        raise MetricAbsent("the program is not written in JAX")
+    source = question.settings.source
+    if source is None:
+        raise MetricAbsent("the program's source is not given: --source DIR")
+    functions = _functions(question, source)
+    for found in map(source.row_by_row, functions):
+        if found is not None:
+            return _OfRows(*found)
+    words = " or ".join(functions) or "a compiled function"
+    raise MetricAbsent(f"no loop is known to call {words} for one row after another")
+
+
+@metric
+def row_calls_fraction(question: Question) -> float:
+    """Share of step time in which no device works, but for what waits for input or
+    compiles, where the program's source shows that a loop calls the step for one row
+    after another, and that no call needs what another gave. Of JAX alone.
+    """
+    _of_rows(question)
+    return _without_work(question)
+
+
+@fact
+def row_call_line(question: Question) -> str:
+    """The line of that call: `train.py:40`."""
+    found = _of_rows(question)
+    return place_in_words(found.file, found.call.line, "")
+
+
+@fact
+def row_call_loop(question: Question) -> str:
+    """The head of the loop: `for x, y in zip(xs, ys)`."""
+    return _of_rows(question).call.head
+
+
+@fact
+def row_call_function(question: Question) -> str:
+    """What is called, as the program writes it: `predict`."""
+    return _of_rows(question).call.called
+
+
+@fact
+def row_call_axes(question: Question) -> str:
+    """Which of its arguments are rows, for jax.vmap: `(None, 0)`."""
+    return _of_rows(question).call.axes
+
+
+@fact
+def row_call_arguments(question: Question) -> str:
+    """What one call for all gets: `model, xs`."""
+    return _of_rows(question).call.arguments

@@ -144,6 +144,16 @@ def test_rounds_that_need_none_before_are_asked_about(
     assert _fix_of_evaluate(tmp_path, program).startswith("Is it needed so often?")
 
 
+def test_rows_that_are_computed_one_by_one_may_be_one_call(tmp_path: Path) -> None:
+    program = (
+        PLAYS.partition("while not")[0] + "for x in xs:\n            act(params, x)"
+    )
+
+    assert "calls act in each round of `for x in xs`" in _fix_of_evaluate(
+        tmp_path, program
+    )
+
+
 def test_a_time_of_each_epoch_has_its_article() -> None:
     (found,) = outside_of(account(part("other", 0.3, "end of each epoch")), None)
 

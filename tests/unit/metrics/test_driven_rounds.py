@@ -52,6 +52,23 @@ def test_a_loop_that_keeps_nothing_collects_nothing(tmp_path: Path) -> None:
     assert metrics.fact("driven_loop_collects") == "no"
 
 
+def test_calls_for_one_row_each_lose_the_same_time(tmp_path: Path) -> None:
+    metrics = driven(tmp_path, "for x in xs:\n    kept.append(int(step(w, x)))\n")
+
+    assert metrics.value("row_calls_fraction") == pytest.approx(0.6)
+    assert metrics.fact("row_call_line") == "chain.py:2"
+    assert metrics.fact("row_call_loop") == "for x in xs"
+    assert metrics.fact("row_call_function") == "step"
+    assert metrics.fact("row_call_axes") == "(None, 0)"
+    assert metrics.fact("row_call_arguments") == "w, xs"
+
+
+def test_calls_that_need_each_other_are_no_calls_for_rows(tmp_path: Path) -> None:
+    assert driven(tmp_path)["row_calls_fraction"].reason == (
+        "no loop is known to call step for one row after another"
+    )
+
+
 def test_a_loop_that_trains_on_batches_is_not_driven_so(tmp_path: Path) -> None:
     metrics = driven(tmp_path, "for x in data:\n    state = step(state, x)\n")
 
