@@ -4,11 +4,12 @@ of one run.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from os import PathLike
@@ -91,6 +92,8 @@ def _separate_runs(root: Path, within: Path | None) -> list[Run]:
     return runs
 
 
+_OF_RUNS = ("plugins", "profile")
+"""Folders of a logdir in which runs lie."""
 _APART = 120.0
 """Seconds between the starts of one recording on several hosts, at most: JAX names each
 host's folder by the second it starts.
@@ -294,6 +297,8 @@ def _run_in_folder(
 ) -> tuple[Run, int]:
     if not isinstance(root, RemotePath):
         _check_readable(root)
+        if run is None:
+            check_runs_readable(root, within)
     runs = _separate_runs(root, within)
     if not runs:
         raise _nothing_in(root, within)
@@ -391,6 +396,25 @@ def _check_readable(root: Path) -> None:
         )
 
 
+def check_runs_readable(root: Path, within: Path | None = None) -> None:
+    """Raises TraceError where a folder in which runs lie cannot be looked into: nobody
+    knows then which run is the newest.
+    """
+    refused: list[OSError] = []
+    for folder, _ in _folders_with_files(root, within, refused.append):
+        if not os.access(folder, os.X_OK):
+            why = os.strerror(errno.EACCES)
+            refused.append(PermissionError(errno.EACCES, why, str(folder)))
+    for error in refused:
+        place = Path(error.filename)
+        if set(_OF_RUNS) & set(place.relative_to(root).parts):
+            raise TraceError(
+                str(place),
+                f"cannot be looked into: {error.strerror}.",
+                "Ask for permission to read the folder, or choose a run with --run.",
+            ) from error
+
+
 def _folders_with_traces(
     root: Path,
     within: Path | None,
@@ -410,14 +434,15 @@ def _folders_with_traces(
 def _folders_with_files(
     root: Path,
     within: Path | None,
+    refused: Callable[[OSError], object] | None = None,
 ) -> list[tuple[Path, list[str]]]:
     """Every folder below root with its files, symbolic links followed once, but into no
-    folder of the system.
+    folder of the system. refused: gets the error of each folder that cannot be listed.
     """
     seen: set[tuple[int, int]] = set()
     system = _system_devices()
     found = []
-    for place, subfolders, files in os.walk(root, followlinks=True):
+    for place, subfolders, files in os.walk(root, onerror=refused, followlinks=True):
         folder = Path(place)
         try:
             status = folder.stat()

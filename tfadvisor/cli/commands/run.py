@@ -36,7 +36,7 @@ from tfadvisor.cli.recording import (
     write_kept,
 )
 from tfadvisor.cli.typer_commands import Command, argument, option, spread, takes
-from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.errors import AdvisorError, TraceError, UsageError
 from tfadvisor.report.forms import REPORT_FORMS, form_of
 
 if TYPE_CHECKING:
@@ -274,9 +274,11 @@ def _of_program(
         if stops:
             program.stop()
             kept = rated(kept, recording.out, options)
-        if shown:
-            write_kept(kept, options, place)
-        note_kept(kept)
+        try:
+            if shown:
+                write_kept(kept, options, place)
+        finally:
+            note_kept(kept)
 
         code = 0 if stops else program.let_run(kept.folder)
         if code:
@@ -295,8 +297,14 @@ def _of_program(
 def _rated_at_last(
     kept: KeptRun, recording: Recording, options: Options, place: ReportPlace
 ) -> KeptRun:
-    """With what is known only after the program has ended, which it says."""
-    measured = rated(kept, recording.out, options, ran_on=True)
+    """With what is known only after the program has ended, which it says: there is a
+    report without it, where the program took its recording away.
+    """
+    try:
+        measured = rated(kept, recording.out, options, ran_on=True)
+    except AdvisorError as error:
+        note(f"what the whole run shows cannot be added: {error}")
+        return kept
     if measured is not kept:
         note_light(measured)
         write_again(kept, measured, options, place)

@@ -8,7 +8,9 @@ DIR/.pending/<model>-<key>.json                  what the gate judged last, for
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,13 +28,8 @@ from tfadvisor.comparison.baseline.snapshot_json import (
     from_text,
 )
 from tfadvisor.did_you_mean import did_you_mean
-from tfadvisor.errors import UsageError, written
-from tfadvisor.files import (
-    is_folder,
-    only_writer,
-    read_small_text,
-    replace_file,
-)
+from tfadvisor.errors import TraceError, UsageError, written
+from tfadvisor.files import only_writer, read_small_text, replace_file
 from tfadvisor.tallies import listed
 
 _PENDING = ".pending"
@@ -56,21 +53,46 @@ class Contents(msgspec.Struct, frozen=True):
 
 
 def read_store(folder: Path) -> Contents:
-    """Everything in a store; nothing where there is none yet. Raises OSError for a name
-    that is too long and a folder into which nobody may look.
+    """Everything in a store; nothing where there is none yet. Raises TraceError for
+    what is no folder or cannot be looked into: nobody knows then what it holds.
     """
-    if not is_folder(folder):
-        return Contents((), ())
     runs, unusable = [], []
-    for file in sorted(folder.glob("*/*.json")):
-        if file.parent.name == _PENDING:
-            continue
+    for file in _snapshot_files(folder):
         try:
             runs.append(Kept(file, _read(file)))
         except SnapshotError as error:
             unusable.append((file, str(error)))
     runs.sort(key=lambda kept: kept.snapshot.age)
     return Contents(tuple(runs), tuple(unusable))
+
+
+def _snapshot_files(folder: Path) -> list[Path]:
+    models = [
+        model
+        for model in _listed(folder)
+        if model.name != _PENDING and (model.is_symlink() or model.is_dir())
+    ]
+    files = [file for model in models for file in _listed(model)]
+    return sorted(file for file in files if file.suffix == ".json")
+
+
+def _listed(folder: Path) -> list[Path]:
+    """What lies in a folder; nothing where it is not there."""
+    try:
+        found = list(folder.iterdir())
+        if found and not os.access(folder, os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+    except OSError as error:
+        if error.errno == errno.ENOENT and not folder.is_symlink():
+            return []
+        if error.errno == errno.ENAMETOOLONG:
+            raise
+        raise TraceError(
+            str(folder),
+            f"the store cannot be read: {error.strerror}.",
+            "Ask for permission to read it, or give another store.",
+        ) from error
+    return found
 
 
 def accept(
