@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         ProgramSource,
         RowByRow,
         RunPlace,
+        UnrolledLoop,
     )
 
 MADE_ANEW = "a compiled function that is made anew in each call"
@@ -51,6 +52,8 @@ _SOME, _MUCH, _MOSTLY = 0.1, 0.3, 0.5
 """Of a part's time."""
 
 
+_MUCH_ONCE, _LONG_ONCE_SECONDS = 0.2, 3.0
+"""Of the run so far, and at least, that what compiles once takes to be a finding."""
 _IN_NO_STEP = "It is in no ordinary step: no share of the step counts it."
 
 
@@ -71,13 +74,19 @@ class Outside(msgspec.Struct, frozen=True):
     in_steps: bool = False
     """Whether it is a part of steps all the same, as what each of many fast steps
     does."""
+    once: bool = False
+    """Whether it came once: of a longer run it is a smaller share."""
+
+    def _capped(self, severity: Severity) -> Severity:
+        is_less = severity.rank < Severity.MEDIUM.rank
+        return severity if is_less or not self.once else Severity.MEDIUM
 
     def finding(self, severity: Severity) -> Finding:
         """It is in no step, so that it saves nothing of one."""
         return Finding(
             rule_id=OUTSIDE,
             category=self.category,
-            severity=severity,
+            severity=self._capped(severity),
             title=self.title,
             summary=self.how if self.in_steps else f"{self.how} {_IN_NO_STEP}",
             evidence=(Evidence(None, "outside the steps", self.seen, "text"),),
@@ -97,11 +106,13 @@ def outside_of(
     framework: str = "",
     source: ProgramSource | None = None,
 ) -> tuple[Outside, ...]:
-    """The largest first; of what came once there is nothing to do less often.
+    """The largest first; of what came once there is nothing to do less often, but for
+    a loop that is compiled round by round.
     framework: of the run, "" for unknown. source: the program's own files, None where
     they are not known.
     """
     if account is not None:
+        unrolled = _unrolled_once(account, source)
         account = account.lasting
         beside = [
             _with_what_is_new(
@@ -114,6 +125,7 @@ def outside_of(
         ]
         found = [
             *beside,
+            *unrolled,
             *_predicted_in_steps(account, source),
             *_graphs_in_steps(account, source),
             *_compiled_in_steps(account, framework, source),
@@ -136,6 +148,50 @@ def outside_of(
             proof="measured",
             fix=None,
         ),
+    )
+
+
+def _unrolled_once(account: RunAccount, source: ProgramSource | None) -> list[Outside]:
+    """What compiled once for much of the run so far, where the source shows that its
+    function goes through a Python loop of many rounds.
+    """
+    found = []
+    for part in account.outside:
+        is_much = part.fraction >= _MUCH_ONCE and part.seconds >= _LONG_ONCE_SECONDS
+        place = next(iter(part.places), None)
+        if part.kind != "compile" or part.turns != 1 or not is_much or place is None:
+            continue
+        loop = None if source is None else source.unrolled_on(place.file, place.line)
+        if loop is not None:
+            known = _by_samples(replace(part, turns=None), account)
+            found.append(
+                replace(
+                    known,
+                    title=f"{percent(part.fraction)} of the run so far is compiling a "
+                    f"Python loop round by round ({loop.file}:{loop.line})",
+                    how=f"{known.how} It came once: a longer run has no more of it.",
+                    places=(
+                        Location(loop.file, loop.line, loop.function),
+                        *known.places,
+                    ),
+                    fix=_as_one_loop(loop),
+                    in_steps=False,
+                    once=True,
+                )
+            )
+    return found
+
+
+def _as_one_loop(loop: UnrolledLoop) -> Fix:
+    return Fix(
+        "code",
+        f"{loop.words}. {loop.change}",
+        loop.after,
+        {},
+        "any JAX" if loop.is_jax else "any TensorFlow 2",
+        loop.cost,
+        cures="a Python loop that puts each round into the program",
+        before=loop.before,
     )
 
 

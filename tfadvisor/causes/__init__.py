@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tfadvisor.causes.rounds import Rounds
     from tfadvisor.causes.row_by_row import RowByRow
     from tfadvisor.causes.session_runs import SessionRuns
+    from tfadvisor.causes.unrolled_loops import UnrolledLoop
     from tfadvisor.causes.whole_for_one import WholeForOne
     from tfadvisor.causes.witness import Signature
 else:
@@ -71,6 +72,7 @@ else:
             "RunPlace": "account",
             "RunShare": "account",
             "SessionRuns": "session_runs",
+            "UnrolledLoop": "unrolled_loops",
             "WholeForOne": "whole_for_one",
             "Signature": "witness",
             "Where": "costly_calls",
@@ -122,6 +124,7 @@ __all__ = [
     "RunShare",
     "SessionRuns",
     "Signature",
+    "UnrolledLoop",
     "Where",
     "WholeForOne",
     "account_of",

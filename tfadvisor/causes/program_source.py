@@ -68,10 +68,12 @@ from tfadvisor.causes.read_each_round import ReadEachRound, read_each_round
 from tfadvisor.causes.rounds import Rounds, rounds_of
 from tfadvisor.causes.row_by_row import RowByRow, row_by_row
 from tfadvisor.causes.rows_last import RowsLast, rows_last
+from tfadvisor.causes.runs_once import runs_once
 from tfadvisor.causes.session_runs import SessionRuns, session_runs
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
 from tfadvisor.causes.static_objects import static_object
 from tfadvisor.causes.unchanged import Unchanged, unchanged_arguments
+from tfadvisor.causes.unrolled_loops import UnrolledLoop, compiled_on, unrolled_loop
 from tfadvisor.causes.whole_for_one import WholeForOne, whole_for_one
 from tfadvisor.causes.witness import (
     Signature,
@@ -666,6 +668,27 @@ class ProgramSource:
     ) -> Unchanged | None:
         """As of the first files."""
         return unchanged_arguments(self.files.first(_MOST_SEARCHED), function, names)
+
+    def unrolled_on(self, file: str, line: int) -> UnrolledLoop | None:
+        """The Python loop that a compiled function which a line calls goes through
+        while it is traced; None for none.
+        """
+        parsed = self.files.read(file)
+        if parsed is None:
+            return None
+        files = self.files.first(_MOST_SEARCHED)
+        names = sorted(compiled_on(files, parsed, line))
+        loops = (unrolled_loop(files, name) for name in names)
+        return next(filter(None, loops), None)
+
+    def runs_once(self, file: str, line: int) -> bool:
+        """Whether the files show that no more than one call of the program comes to a
+        line, and no loop.
+        """
+        parsed = self.files.read(file)
+        if parsed is None:
+            return False
+        return runs_once(self.files.first(_MOST_SEARCHED), parsed, line)
 
     @cached_property
     def whole_for_one(self) -> WholeForOne | None:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import linecache
+import textwrap
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
 
 import msgspec
 
+from tfadvisor.causes.source_files import SourceFiles
+from tfadvisor.causes.unrolled_loops import compiled_on, unrolled_loop
 from tfadvisor.causes.watched_time import (
     COMPILES,
     IMPORTS,
@@ -15,7 +20,10 @@ from tfadvisor.causes.watched_time import (
     WatchedTime,
     watched_time,
 )
-from tfadvisor.printable import cut, one_line
+from tfadvisor.files import read_small
+from tfadvisor.printable import cut, one_line, printable
+from tfadvisor.timeline.names.stack_frames import is_of_program
+from tfadvisor.trace.noted_sources import NotedSource
 from tfadvisor.trace.samples import Samples
 from tfadvisor.units import duration
 
@@ -26,6 +34,14 @@ _WORTH_A_LINE, _MOST_PARTS = 0.03, 5
 _MOSTLY = 0.5
 _LONG_SECONDS = 10.0
 _LONGEST = 88
+_MOST_FILES, _LARGEST = 200, 1_000_000
+"""Of the program, and bytes of each."""
+_ASK = (
+    "Why does it compile for so long? Does the compiled function, or what it calls, go "
+    "through a Python loop of many rounds, or through many layers alike one after "
+    "another? Each round is traced and compiled on its own; jax.lax.scan or fori_loop, "
+    "or in TensorFlow a loop over tf.range, does so once."
+)
 
 
 class WatchedWords(msgspec.Struct, frozen=True):
@@ -41,7 +57,9 @@ class WatchedWords(msgspec.Struct, frozen=True):
 
 
 def watched_words(samples: Samples) -> WatchedWords:
-    """Of the main thread, from the program's start on."""
+    """Of the main thread, from the program's start on. The program's files are read
+    where they are, and never run.
+    """
     time = watched_time(samples)
     if time.seconds < FEWEST_SECONDS:
         return WatchedWords("", False, ())
@@ -52,7 +70,10 @@ def watched_words(samples: Samples) -> WatchedWords:
         most = (
             f"{_whole(first.seconds)} of {_whole(time.seconds)} s: {_part_words(first)}"
         )
-    return WatchedWords(most, chosen is not None, tuple(_report(time)))
+    lines = [*_report(time)]
+    if chosen is not None:
+        lines += _to_change(chosen, samples)
+    return WatchedWords(most, chosen is not None, tuple(lines))
 
 
 def is_long(part: WatchedPart, time: WatchedTime) -> bool:
@@ -75,6 +96,42 @@ def _report(time: WatchedTime) -> Iterator[str]:
     rest = time.seconds - sum(part.seconds for part in shown)
     if rest >= _WORTH_A_LINE * time.seconds:
         yield f"  {duration(1000 * rest):>7}  other"
+
+
+def _to_change(part: WatchedPart, samples: Samples) -> Iterator[str]:
+    """Of what compiles for long."""
+    files = _files_of(samples)
+    parsed = files.read(part.line.place.file)
+    names = {part.compiled} if part.compiled else set()
+    if not names and parsed is not None:
+        names = compiled_on(files.first(_MOST_FILES), parsed, part.line.place.line)
+    loops = (unrolled_loop(files.first(_MOST_FILES), name) for name in sorted(names))
+    loop = next(filter(None, loops), None)
+    yield ""
+    if loop is None:
+        yield from _wrapped(_ASK)
+        return
+    yield from _wrapped(f"{loop.words}. {loop.change} {loop.cost}")
+    for lines in (loop.before, loop.after):
+        yield ""
+        yield from (f"    {printable(line)}" for line in lines.split("\n"))
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(one_line(text), _LONGEST, break_on_hyphens=False)
+
+
+def _files_of(samples: Samples) -> SourceFiles:
+    """The program's, that samples met."""
+    own = {file for file, _, _ in samples.frames if is_of_program(file)}
+    found = []
+    for file in sorted(own):
+        try:
+            digest = sha256(read_small(Path(file), _LARGEST)).hexdigest()
+        except (OSError, ValueError):
+            continue
+        found.append(NotedSource(file, digest, rewritten=False))
+    return SourceFiles(None, found)
 
 
 def _part_words(part: WatchedPart) -> str:

@@ -666,3 +666,59 @@ def test_a_line_of_the_loop_that_runs_ops_one_by_one_is_told(
     assert (told.category, told.in_steps) == ("launch", True)
     assert told.fix is not None
     assert told.fix.do.startswith("Python runs it op by op")
+
+
+UNROLLED = """\
+import jax
+import jax.numpy as jnp
+
+
+def forward(w, x):
+    for t in range(100):
+        x = jnp.tanh(x @ w)
+    return x
+
+
+@jax.jit
+def step(w, x):
+    return forward(w, x).sum()
+
+
+w = jnp.ones((8, 8))
+loss = step(w, w)
+"""
+
+
+def compiled_once(folder: Path, fraction: float, program: str) -> tuple[Outside, ...]:
+    """Line 17 compiles once for this share of 100 s."""
+    (folder / "train.py").write_text(program)
+    place = RunPlace("train.py", 17, "")
+    once = RunPart("compiling", "compile", fraction, 100 * fraction, 50, (place,), 1)
+    return outside_of(account(once), None, "jax", ProgramSource(folder))
+
+
+def test_a_loop_that_is_compiled_round_by_round_is_told_though_it_came_once(
+    tmp_path: Path,
+) -> None:
+    (found,) = compiled_once(tmp_path, 0.34, UNROLLED)
+
+    assert found.title == (
+        "34% of the run so far is compiling a Python loop round by round (train.py:6)"
+    )
+    assert [place.line for place in found.places] == [6, 17]
+    assert "It came once" in found.how
+    assert found.fix is not None
+    assert "jax.lax.scan(turn, x, jnp.arange(100))" in found.fix.snippet
+    assert found.finding(Severity.CRITICAL).severity is Severity.MEDIUM
+    assert found.finding(Severity.LOW).severity is Severity.LOW
+
+
+@pytest.mark.parametrize(
+    ("fraction", "program"),
+    [(0.19, UNROLLED), (0.34, UNROLLED.replace("100", "10"))],
+    ids=["a small share", "few rounds"],
+)
+def test_what_else_compiles_once_is_not_told(
+    tmp_path: Path, fraction: float, program: str
+) -> None:
+    assert compiled_once(tmp_path, fraction, program) == ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from support.stacks import sampled
 
 from tfadvisor.report.watched import watched_words
@@ -43,3 +45,44 @@ def test_of_what_is_spread_over_many_lines_nothing_takes_most() -> None:
 
 def test_too_few_samples_say_nothing() -> None:
     assert watched_words(sampled([(LOADS, 50)])).lines == ()
+
+
+LOOPS = """\
+import jax
+
+
+def train(w, x):
+    for t in range(100):
+        x = x @ w
+    return x
+
+
+jitted = jax.jit(train)
+out = jitted(w, x)
+"""
+
+
+def said_of(folder: Path, program: str) -> str:
+    """12 s compile the call on line 11, which traces `train` on line 6."""
+    file = folder / "train.py"
+    file.write_text(program)
+    call = f"{file}:<module>:11 {INSTALLED}jax/_src/pjit.py:cache_miss:270"
+    traces = f"{call} {INSTALLED}jax/_src/pjit.py:_trace_for_jit:556 {file}:train:6"
+    compiles = f"{call} {INSTALLED}jax/_src/compiler.py:backend_compile_and_load:402"
+    return "\n".join(watched_words(sampled([(traces, 200), (compiles, 1_000)])).lines)
+
+
+def test_a_loop_that_a_long_compilation_unrolls_is_shown_as_a_scan(
+    tmp_path: Path,
+) -> None:
+    words = said_of(tmp_path, LOOPS)
+
+    assert "`for t in range(100)` in train (train.py:5)" in words
+    assert "x, _ = jax.lax.scan(turn, x, jnp.arange(100))" in words
+
+
+def test_why_anything_else_compiles_for_long_is_asked(tmp_path: Path) -> None:
+    words = said_of(tmp_path, LOOPS.replace("range(100)", "range(n)"))
+
+    assert "Why does it compile for so long?" in words
+    assert "def turn" not in words

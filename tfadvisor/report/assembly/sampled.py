@@ -62,7 +62,9 @@ def sampled(
 
 
 def with_lines(account: RunAccount, source: ProgramSource | None) -> RunAccount:
-    """With the text of each statement, where the program's source is there."""
+    """With the text of each statement, where the program's source is there; what
+    compiles on lines that it shows to run once came once.
+    """
     if source is None:
         return account
 
@@ -79,7 +81,13 @@ def with_lines(account: RunAccount, source: ProgramSource | None) -> RunAccount:
             statements=tuple(map(whole, part.statements)),
         )
 
-    return replace(account, parts=tuple(map(whole, account.parts)))
+    def counted(part: RunPart) -> RunPart:
+        lines = [source.runs_once(place.file, place.line) for place in part.places]
+        is_once = part.kind == "compile" and bool(lines) and all(lines)
+        return replace(part, turns=1) if is_once else part
+
+    parts = (counted(whole(part)) for part in account.parts)
+    return replace(account, parts=tuple(parts))
 
 
 def not_sampled(why: str = "") -> CaptureNote:

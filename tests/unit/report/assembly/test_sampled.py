@@ -221,3 +221,34 @@ def test_statements_show_their_line_where_the_source_is_there(tmp_path: Path) ->
     assert shown.parts[0].places[0].text == "loss = step(batch)"
     assert shown.statements[0].parts[0].places[0].text == "loss = step(batch)"
     assert with_lines(account, None) is account
+
+
+@pytest.mark.parametrize(
+    ("program", "turns"),
+    [
+        ("def init():\n    return draw()\n\n\nstate = init()\n", 1),
+        ("def init():\n    return draw()\n\n\nstate = init()\ntx.init(state)\n", 1),
+        ("def init():\n    return draw()\n\n\nrun(init)\n", 4),
+        ("def init():\n    return draw()\n\n\nfor _ in (1, 2):\n    init()\n", 4),
+        ("def init():\n    return draw()\n\n\nstate, other = init(), init()\n", 4),
+    ],
+    ids=[
+        "from one call",
+        "beside a method",
+        "handed on",
+        "in a loop",
+        "from two calls",
+    ],
+)
+def test_what_compiles_on_a_line_that_runs_once_came_once(
+    tmp_path: Path, program: str, turns: int
+) -> None:
+    """Samples saw it four times: each op of the line is compiled by itself."""
+    (tmp_path / "train.py").write_text(program)
+    place = RunPlace("train.py", 2, "init")
+    part = RunPart("compiling", "compile", 0.5, 5.0, 500, (place,), 4)
+    known = RunAccount(
+        10.0, "first step", 0.5, (part,), 1_000, 0.0, BeforeSteps(0.0, ())
+    )
+
+    assert with_lines(known, ProgramSource(tmp_path)).parts[0].turns == turns

@@ -1,0 +1,166 @@
+"""Loops of Python that a compiled function runs while it is traced."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent
+
+import pytest
+
+from tfadvisor.causes.source_files import SAME, ParsedFile
+from tfadvisor.causes.unrolled_loops import UnrolledLoop, compiled_on, unrolled_loop
+
+JAX = """\
+import jax
+import jax.numpy as jnp
+
+LENGTH, WIDTH = 64, 8
+
+
+def cell(params, h, x):
+    return jnp.tanh(x @ params + h)
+
+
+def forward(params, x):
+    h = jnp.zeros((x.shape[0], WIDTH))
+    for t in range(LENGTH):
+        h = cell(params, h, x[:, t])
+    return h.sum()
+
+
+@jax.jit
+def train_step(params, x):
+    return jax.value_and_grad(forward)(params, x)
+
+
+loss, grads = train_step(params, x)
+"""
+
+
+def files_of(program: str) -> list[ParsedFile]:
+    lines = tuple(program.split("\n"))
+    return [ParsedFile(ast.parse(program), lines, SAME, "train.py")]
+
+
+def found_in(program: str, compiled: str = "train_step") -> UnrolledLoop | None:
+    return unrolled_loop(files_of(dedent(program)), compiled)
+
+
+def test_a_loop_in_what_a_compiled_function_calls_is_shown_as_a_scan() -> None:
+    found = found_in(JAX)
+
+    assert found is not None
+    assert (found.function, found.line, found.rounds) == ("forward", 13, 64)
+    assert found.head == "for t in range(LENGTH)"
+    assert found.after.split("\n") == [
+        "def turn(h, t):",
+        "    h = cell(params, h, x[:, t])",
+        "    return h, None",
+        "h, _ = jax.lax.scan(turn, h, jnp.arange(LENGTH))",
+    ]
+    assert "forward (train.py:13), which train_step comes to" in found.words
+
+
+def test_what_is_appended_is_collected_by_the_scan() -> None:
+    found = found_in(
+        JAX.replace("x[:, t])\n", "x[:, t])\n        kept.append(h * 2)\n")
+        .replace("    h = jnp.zeros", "    kept = []\n    h = jnp.zeros")
+        .replace("h.sum()", "jnp.stack(kept).sum()")
+    )
+
+    assert found is not None
+    assert found.after.split("\n")[2:] == [
+        "    return h, h * 2",
+        "h, kept = jax.lax.scan(turn, h, jnp.arange(LENGTH))",
+    ]
+
+
+def test_a_loop_that_does_more_is_shown_a_pattern() -> None:
+    found = found_in(
+        JAX.replace("        h = cell", "        if t:\n            h = cell")
+    )
+
+    assert found is not None
+    assert "def turn(carry, t):" in found.after
+
+
+@pytest.mark.parametrize(
+    ("this", "by"),
+    [
+        ("LENGTH, WIDTH = 64, 8", "LENGTH, WIDTH = 29, 8"),
+        ("range(LENGTH)", "range(x.shape[1])"),
+        ("range(LENGTH)", "layers"),
+        ("jax.value_and_grad(forward)(params, x)", "params @ x"),
+        ("h = cell(params, h, x[:, t])", "n = t + 1"),
+        ("def forward(params, x):", "def forward(params, x, LENGTH=64):"),
+        ("    return h.sum()", "        if t:\n            break\n    return h"),
+        (
+            "jax.value_and_grad(forward)(params, x)",
+            "jax.pure_callback(forward, params, x)",
+        ),
+    ],
+    ids=[
+        "few rounds",
+        "rounds that the source does not tell",
+        "no range",
+        "a loop that it does not come to",
+        "plain Python",
+        "rounds that a caller may give",
+        "a loop that may end early",
+        "a callback on the host",
+    ],
+)
+def test_another_loop_is_none(this: str, by: str) -> None:
+    assert this in JAX
+
+    assert found_in(JAX.replace(this, by)) is None
+
+
+def test_a_function_that_is_defined_twice_is_not_known() -> None:
+    assert found_in(f"{JAX}\ndef train_step():\n    pass\n") is None
+
+
+TENSORFLOW = """\
+    import tensorflow as tf
+
+    class Net(tf.keras.Model):
+        def call(self, x):
+            state = x[:, 0]
+            for t in range(4 * 25):
+                state = self.cell(state, x[:, t])
+            return state
+
+    net = Net()
+
+    @tf.function
+    def train_step(x):
+        return net(x)
+    """
+
+
+def test_a_loop_in_the_call_of_a_model_goes_over_tensors() -> None:
+    found = found_in(TENSORFLOW)
+
+    assert found is not None
+    assert (found.function, found.rounds, found.is_jax) == ("call", 100, False)
+    assert found.after.startswith("for t in tf.range(4 * 25):\n    state = self.cell(")
+
+
+def test_a_loop_over_tensors_is_none() -> None:
+    assert found_in(TENSORFLOW.replace("in range", "in tf.range")) is None
+
+
+def test_a_line_names_the_functions_that_it_has_compiled() -> None:
+    (parsed,) = files_of(JAX)
+
+    assert compiled_on([parsed], parsed, 23) == {"train_step"}
+    assert compiled_on([parsed], parsed, 14) == set()
+
+
+def test_what_a_compiler_is_given_is_compiled_where_it_is_called() -> None:
+    program = JAX.replace("@jax.jit\n", "").replace(
+        "loss, grads = train_step(", "step = jax.jit(train_step)\nloss, grads = step("
+    )
+    (parsed,) = files_of(program)
+
+    assert compiled_on([parsed], parsed, 23) == {"train_step"}

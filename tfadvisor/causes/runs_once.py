@@ -1,0 +1,67 @@
+"""Which lines of a program run once, by its source."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from tfadvisor.causes.called import Function, functions_in
+from tfadvisor.causes.source_files import ParsedFile
+from tfadvisor.causes.witness import covers, element_loop, function_around
+
+_DEEPEST = 4
+"""Calls from the module to the line."""
+
+
+def runs_once(
+    files: Sequence[ParsedFile], parsed: ParsedFile, line: int, depth: int = 0
+) -> bool:
+    """Whether a line is in no loop, and in the module or in a function that nothing but
+    one call on such a line reads.
+    """
+    if depth == _DEEPEST or element_loop(parsed.tree, line) is not None:
+        return False
+    function = function_around(parsed.tree, line)
+    if function is None:
+        return True
+    if function not in parsed.tree.body or function.decorator_list:
+        return False
+    if len(_definitions(files, function.name)) != 1:
+        return False
+    reads = [(each, node) for each in files for node in _reads(each, function.name)]
+    if len(reads) != 1:
+        return False
+    ((caller, read),) = reads
+    return _is_called(caller.tree, read) and runs_once(
+        files, caller, read.lineno, depth + 1
+    )
+
+
+def _definitions(files: Sequence[ParsedFile], name: str) -> list[Function]:
+    return [
+        function
+        for each in files
+        for function in functions_in(each.tree)
+        if function.name == name
+    ]
+
+
+def _reads(parsed: ParsedFile, name: str) -> Iterator[ast.expr]:
+    """Where a file reads a function of a module, but for methods of its values that are
+    named so.
+    """
+    for node in ast.walk(parsed.tree):
+        if isinstance(node, ast.Name) and node.id == name:
+            yield node
+        if not isinstance(node, ast.Attribute) or node.attr != name:
+            continue
+        if parsed.names.stands_for(node).path:
+            yield node
+
+
+def _is_called(tree: ast.Module, read: ast.expr) -> bool:
+    """Whether it is what a call calls, in no lambda, which may be called again."""
+    nodes = [*ast.walk(tree)]
+    calls = any(isinstance(node, ast.Call) and node.func is read for node in nodes)
+    lambdas = [node for node in nodes if isinstance(node, ast.Lambda)]
+    return calls and not any(covers(node, read.lineno) for node in lambdas)
