@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tfadvisor.causes.of_activities import causes_of
     from tfadvisor.causes.of_samples import NoAccount, account_of
     from tfadvisor.causes.one_after_another import OneAfterAnother
+    from tfadvisor.causes.pipeline_maps import PipelineGenerator, PipelineMap
     from tfadvisor.causes.program_source import ProgramSource
     from tfadvisor.causes.read_each_round import ReadEachRound
     from tfadvisor.causes.rounds import Rounds
@@ -61,6 +62,8 @@ else:
             "NoAccount": "of_samples",
             "OneAfterAnother": "one_after_another",
             "GRAPH": "account",
+            "PipelineGenerator": "pipeline_maps",
+            "PipelineMap": "pipeline_maps",
             "PipelinePython": "account",
             "ProgramSource": "program_source",
             "ReadEachRound": "read_each_round",
@@ -112,6 +115,8 @@ __all__ = [
     "MadeCall",
     "NoAccount",
     "OneAfterAnother",
+    "PipelineGenerator",
+    "PipelineMap",
     "PipelinePython",
     "ProgramSource",
     "ReadEachRound",

@@ -63,6 +63,12 @@ from tfadvisor.causes.made_anew import (
 from tfadvisor.causes.metric_classes import metric_class
 from tfadvisor.causes.model_anew import model_anew
 from tfadvisor.causes.one_after_another import OneAfterAnother, one_after_another
+from tfadvisor.causes.pipeline_maps import (
+    PipelineGenerator,
+    PipelineMap,
+    pipeline_generators,
+    pipeline_maps,
+)
 from tfadvisor.causes.range_index import RangeIndex, range_index
 from tfadvisor.causes.read_each_round import ReadEachRound, read_each_round
 from tfadvisor.causes.rounds import Rounds, rounds_of
@@ -694,6 +700,16 @@ class ProgramSource:
     def whole_for_one(self) -> WholeForOne | None:
         """As of the first files."""
         return whole_for_one(self.files.first(_MOST_SEARCHED))
+
+    @cached_property
+    def pipeline_maps(self) -> tuple[PipelineMap, ...]:
+        """As of the first files."""
+        return pipeline_maps(self.files.first(_MOST_SEARCHED))
+
+    @cached_property
+    def pipeline_generators(self) -> tuple[PipelineGenerator, ...]:
+        """As of the first files."""
+        return pipeline_generators(self.files.first(_MOST_SEARCHED))
 
     def mentions(self, pattern: re.Pattern[str]) -> bool:
         """Whether a line of the first files has it before its comment."""

@@ -24,6 +24,7 @@ from tfadvisor.metrics import (
     limits,  # noqa: F401
     loop_rounds,  # noqa: F401
     machine,  # noqa: F401
+    mapped,  # noqa: F401
     mapped_loops,  # noqa: F401
     memory,  # noqa: F401
     metric_updates,  # noqa: F401

@@ -4,12 +4,12 @@ functions and loaders do.
 
 from __future__ import annotations
 
+from tfadvisor.metrics.mapped import works_on_numbers
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import a_device, counted_hosts, periods_ms, share
-from tfadvisor.tallies import added_up
+from tfadvisor.metrics.steady import a_device, periods_ms, share
 from tfadvisor.timeline.host import FrameShare, InputPipeline, InputStage
 from tfadvisor.timeline.names.tf_data import asking_stage, stage_kind
-from tfadvisor.units import PS_PER_MS, PS_PER_US, Unit, duration, percent
+from tfadvisor.units import PS_PER_MS, PS_PER_US, Unit, duration
 from tfadvisor.vocabulary import Better, TimeClass
 
 _SOURCES = (
@@ -31,6 +31,8 @@ _ONE_BY_ONE = ("FlatMap", "Window", "Filter")
 _MANY_FILES = 4
 _SHORT_CALL_PS = 100 * PS_PER_US
 """A user function that takes no longer is mostly the cost of calling it."""
+_SIMPLE_CALL_PS = 300 * PS_PER_US
+"""So is one that by its source works on numbers alone, where cores are busy."""
 _ROWS = (
     "Batch",
     "Shuffle",
@@ -154,7 +156,7 @@ def input_stage_fault(question: Question) -> str:
             any(stage.kind.startswith("Window") for stage in pipeline.stages)
             and _cuts_windows(stage),
         ),
-        ("per-element-map", _works_on_elements(pipeline, stage)),
+        ("per-element-map", _works_on_elements(question, pipeline, stage)),
         ("sequential-map", kind == "Map"),
         ("parallel-map", kind.startswith(("ParallelMap", "MapAndBatch"))),
         ("small-files", many_files and kind.startswith((*_SOURCES, "FlatMap"))),
@@ -170,13 +172,19 @@ def input_stage_fault(question: Question) -> str:
     return next((cause for cause, holds in causes if holds), "other")
 
 
-def _works_on_elements(pipeline: InputPipeline, stage: InputStage) -> bool:
-    """Whether a map before the batch would do better on whole batches: sequential, or
-    of calls that are mostly calling.
+def _works_on_elements(
+    question: Question, pipeline: InputPipeline, stage: InputStage
+) -> bool:
+    """Whether a map before the batch would do better on whole batches: sequential, but
+    for one that by its source does more than work on numbers, or of calls that are
+    mostly calling.
     """
+    is_simple = works_on_numbers(question)
+    short = _SIMPLE_CALL_PS if is_simple else _SHORT_CALL_PS
+    is_short = stage.busy_ps < short * _elements(pipeline, stage)
     if stage.kind == "Map":
-        return _feeds_a_batch(pipeline, stage)
-    is_short = stage.busy_ps < _SHORT_CALL_PS * _elements(pipeline, stage)
+        is_work = is_simple is False and not is_short
+        return _feeds_a_batch(pipeline, stage) and not is_work
     if stage.kind.startswith("MapAndBatch"):
         return is_short
     return (
@@ -314,40 +322,6 @@ def input_stages(question: Question) -> str:
         for stage in costly
         if stage.wall_ps
     )
-
-
-# Which ops the functions of the input pipeline spend their time in.
-
-_MOST = 3
-_WORTH_NAMING = 0.03
-
-
-@fact
-def input_ops(question: Question) -> str:
-    """The op types that take most of the time of the pipeline's functions, with their
-    shares of it: `DecodeJpeg 62%, ResizeBilinear 31%`.
-    """
-    found = _by_type(question)
-    total = sum(time for _, time in found)
-    return ", ".join(
-        f"{kind} {percent(time / total)}"
-        for kind, time in found[:_MOST]
-        if time / total >= _WORTH_NAMING
-    )
-
-
-def _by_type(question: Question) -> list[tuple[str, int]]:
-    """(op type, ps) of all hosts, the longest first. Raises MetricAbsent where the
-    trace names none.
-    """
-    time = added_up(
-        pair
-        for host in counted_hosts(question.run)
-        for pair in host.evidence.pipeline_ops.by_type
-    )
-    if not any(time.values()):
-        raise MetricAbsent("the trace names no op of the input pipeline's functions")
-    return sorted(time.items(), key=lambda pair: -pair[1])
 
 
 # The training loop's calls that load data, where the trace holds Python frames.

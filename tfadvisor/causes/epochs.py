@@ -1,0 +1,108 @@
+"""Whether a program goes over its data several times, by its files."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tfadvisor.causes.called import arguments_in, calls_in, functions_in, last_name
+from tfadvisor.causes.unchanged import Program, given_for
+from tfadvisor.causes.witness import own_nodes
+
+_DEEPEST = 4
+"""Names that stand for each other."""
+
+
+def runs_epochs(program: Program) -> bool:
+    """Whether a call of fit runs more than one epoch, or a loop of more than one, by
+    its name of epochs, holds another loop.
+    """
+    for parsed in program.files:
+        for node in ast.walk(parsed.tree):
+            asked = _epochs_of(node)
+            if asked is not None and _number(program, asked) > 1:
+                return True
+    return False
+
+
+def _epochs_of(node: ast.AST) -> ast.expr | None:
+    """What says how many."""
+    if isinstance(node, ast.Call) and last_name(node) == "fit":
+        return {each.arg: each.value for each in node.keywords}.get("epochs")
+    if isinstance(node, ast.For) and "epoch" in ast.unparse(node.target).lower():
+        return _rounds_of(node)
+    return None
+
+
+def _rounds_of(loop: ast.For) -> ast.expr | None:
+    """The end of its range; None where it holds no other loop."""
+    ranges = [call for call in calls_in(loop.iter) if last_name(call) == "range"]
+    inner = [node for each in loop.body for node in ast.walk(each)]
+    if not ranges or not any(isinstance(node, ast.For | ast.While) for node in inner):
+        return None
+    return (ranges[0].args[:2] or [None])[-1]
+
+
+def _number(program: Program, node: ast.expr, depth: int = 0) -> int:
+    """0 for what is not known; of a default, that."""
+    if isinstance(node, ast.Constant):
+        value = node.value
+        if isinstance(value, str) and value.isdigit():
+            return int(value)
+        return value if type(value) is int else 0
+    if depth == _DEEPEST:
+        return 0
+    if isinstance(node, ast.Call) and node.args:  # int(os.environ.get("EPOCHS", 10))
+        return _number(program, node.args[-1], depth + 1)
+    values: Iterator[ast.expr] = iter(())
+    if isinstance(node, ast.Name):
+        values = _named(program, node.id)
+    elif isinstance(node, ast.Attribute):
+        values = _defaults(program, node.attr)
+    numbers = {_number(program, value, depth + 1) for value in values}
+    return numbers.pop() if len(numbers) == 1 else 0
+
+
+def _named(program: Program, name: str) -> Iterator[ast.expr]:
+    """What a name is given: by assignments, by calls of functions whose argument it
+    is, or by default.
+    """
+    for parsed in program.files:
+        for node in ast.walk(parsed.tree):
+            if isinstance(node, ast.Assign):
+                yield from _assigned(node, name)
+        for function in functions_in(parsed.tree):
+            if name not in arguments_in(function.args):
+                continue
+            sites = program.sites(function.name)
+            given = [given_for(site.call, function, name) for site in sites]
+            yield from (value for value in given if value is not None)
+
+
+def _assigned(node: ast.Assign, name: str) -> Iterator[ast.expr]:
+    for target in node.targets:
+        pairs = [(target, node.value)]
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            pairs = [*zip(target.elts, node.value.elts, strict=False)]
+        for each, value in pairs:
+            if isinstance(each, ast.Name) and each.id == name:
+                yield value
+
+
+def _defaults(program: Program, name: str) -> Iterator[ast.expr]:
+    """Of an option, or of a field of a class."""
+    for parsed in program.files:
+        for call in calls_in(parsed.tree):
+            options = {ast.unparse(each).strip("'\"-") for each in call.args}
+            if last_name(call) == "add_argument" and name in options:
+                yield from (x.value for x in call.keywords if x.arg == "default")
+        for each in ast.walk(parsed.tree):
+            if isinstance(each, ast.ClassDef):
+                yield from _fields(each, name)
+
+
+def _fields(defined: ast.ClassDef, name: str) -> Iterator[ast.expr]:
+    for node in own_nodes(defined):
+        is_field = isinstance(node, ast.AnnAssign) and node.value is not None
+        if is_field and ast.unparse(node.target) == name:
+            yield node.value

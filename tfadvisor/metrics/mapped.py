@@ -1,0 +1,166 @@
+"""What the functions of the input pipeline compute, by the ops of the trace, and which
+map or generator of the program's files they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, once
+from tfadvisor.metrics.steady import counted_hosts
+from tfadvisor.tallies import added_up
+from tfadvisor.timeline.names.frames import place_in_words
+from tfadvisor.units import percent
+
+if TYPE_CHECKING:
+    from tfadvisor.causes import PipelineGenerator, PipelineMap
+
+_MOST = 3
+_WORTH_NAMING = 0.03
+_LONGEST = 40
+"""Characters of a function that is written within the call of map."""
+_TEXT = ("String", "Regex", "Unicode", "StaticRegex", "Lookup", "Ragged", "DecodeCSV")
+_PICTURES = ("Resize", "ScaleAndTranslate", "CropAndResize", "Adjust", "DecodeP")
+
+
+@fact
+def input_ops(question: Question) -> str:
+    """The op types that take most of the time of the pipeline's functions, with their
+    shares of it: `DecodeJpeg 62%, ResizeBilinear 31%`.
+    """
+    found = _by_type(question)
+    total = sum(time for _, time in found)
+    return ", ".join(
+        f"{kind} {percent(time / total)}"
+        for kind, time in found[:_MOST]
+        if time / total >= _WORTH_NAMING
+    )
+
+
+def _by_type(question: Question) -> list[tuple[str, int]]:
+    """(op type, ps) of all hosts, the longest first. Raises MetricAbsent where the
+    trace names none.
+    """
+    time = added_up(
+        pair
+        for host in counted_hosts(question.run)
+        for pair in host.evidence.pipeline_ops.by_type
+    )
+    if not any(time.values()):
+        raise MetricAbsent("the trace names no op of the input pipeline's functions")
+    return sorted(time.items(), key=lambda pair: -pair[1])
+
+
+@fact
+def input_cheaper_code(question: Question) -> str:
+    """A line of code that makes the costliest op of the pipeline's functions cheaper:
+    for JPEGs `picture = tf.io.decode_jpeg(data, channels=3, ratio=4)`.
+    """
+    kind = _by_type(question)[0][0]
+    if kind in ("DecodeJpeg", "DecodeAndCropJpeg", "DecodeImage"):
+        return (
+            "picture = tf.io.decode_jpeg(data, channels=3, ratio=4)"
+            "      # at 1/2, 1/4 or 1/8 of each side, or only a crop"
+        )
+    if kind.startswith(_PICTURES):
+        return "# store pictures once at the size that the model takes"
+    if kind.startswith("ParseS"):
+        return "dataset = dataset.batch(256).map(lambda x: tf.io.parse_example(x, s))"
+    what = "text" if kind.startswith(_TEXT) else "where each op takes it"
+    return f"dataset = dataset.batch(256).map(vectorize)      # whole batches, {what}"
+
+
+# The map in the program's files.
+
+
+@once
+def _map(question: Question) -> PipelineMap:
+    """The only one, else the only one whose function makes the costliest op of the
+    pipeline's functions. Raises MetricAbsent.
+    """
+    source = question.settings.source
+    if source is None:
+        raise MetricAbsent("the program's source is not given: --source DIR")
+    maps = source.pipeline_maps
+    if len(maps) > 1:
+        costliest = _by_type(question)[0][0]
+        makers = {
+            op.at.function
+            for op in question.run.op_lines.ops
+            if op.type == costliest and op.at.function
+        }
+        maps = tuple(found for found in maps if makers & found.reaches)
+    if len(maps) != 1:
+        raise MetricAbsent("the program's files have no such map, or several")
+    return maps[0]
+
+
+@fact
+def input_map_place(question: Question) -> str:
+    """Where the program calls the map that the pipeline's ops are of: `parse
+    (data.py:31)`.
+    """
+    found = _map(question)
+    return place_in_words(found.file, found.line, found.function)
+
+
+@fact
+def input_map_function(question: Question) -> str:
+    """What that map calls for each element, as the program writes it: `parse`."""
+    code = _map(question).code
+    if len(code) > _LONGEST:
+        raise MetricAbsent("the map's function is written out within its call")
+    return code
+
+
+@fact
+def input_map_again(question: Question) -> str:
+    """Whether that map gives the same in each of several epochs: yes or no, by the
+    source. It draws no random numbers and reads nothing that changes, nor does what
+    stands before it; the program runs several epochs, or repeats the dataset.
+    """
+    found = _map(question)
+    return "yes" if found.is_same and found.comes_again else "no"
+
+
+def works_on_numbers(question: Question) -> bool | None:
+    """Whether that map works on numbers one by one, before the batch; None where it is
+    not known.
+    """
+    try:
+        found = _map(question)
+    except MetricAbsent:
+        return None
+    return found.is_cheap and found.feeds_batch
+
+
+# The generator in the program's files.
+
+
+@once
+def _generator(question: Question) -> PipelineGenerator:
+    """Raises MetricAbsent."""
+    source = question.settings.source
+    if source is None:
+        raise MetricAbsent("the program's source is not given: --source DIR")
+    found = source.pipeline_generators
+    if len(found) != 1:
+        raise MetricAbsent("the program's files have no from_generator, or several")
+    return found[0]
+
+
+@fact
+def input_generator_again(question: Question) -> str:
+    """Whether the program's generator gives the same elements in each of several
+    epochs, if in another order: yes or no, by the source.
+    """
+    found = _generator(question)
+    return "yes" if found.is_same and found.comes_again else "no"
+
+
+@fact
+def input_generator_reads(question: Question) -> str:
+    """Whether the program's generator reads files for its elements: yes or no, by the
+    source.
+    """
+    return "yes" if _generator(question).reads_files else "no"
