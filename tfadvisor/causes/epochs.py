@@ -40,7 +40,8 @@ def _rounds_of(loop: ast.For) -> ast.expr | None:
     inner = [node for each in loop.body for node in ast.walk(each)]
     if not ranges or not any(isinstance(node, ast.For | ast.While) for node in inner):
         return None
-    return (ranges[0].args[:2] or [None])[-1]
+    given = ranges[0].args[:2]
+    return given[-1] if given else None
 
 
 def _number(program: Program, node: ast.expr, depth: int = 0) -> int:
@@ -103,6 +104,5 @@ def _defaults(program: Program, name: str) -> Iterator[ast.expr]:
 
 def _fields(defined: ast.ClassDef, name: str) -> Iterator[ast.expr]:
     for node in own_nodes(defined):
-        is_field = isinstance(node, ast.AnnAssign) and node.value is not None
-        if is_field and ast.unparse(node.target) == name:
-            yield node.value
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name:
+            yield from [node.value] if node.value is not None else []

@@ -33,6 +33,8 @@ from tfadvisor.metrics.step_time import turnaround_fraction
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.devices import CollectiveCalls
 from tfadvisor.timeline.names.collective_events import CollectiveKind
+from tfadvisor.timeline.names.frames import place_in_words
+from tfadvisor.timeline.names.op_path import forward_op
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
@@ -465,6 +467,7 @@ def combine_all_gather_bytes(question: Question) -> str:
 
 _SMALL_REST = 0.05
 _MOST_STEPS = 1024
+_NUMBER = re.compile(r"_\d+\Z")
 _TINY_US = 25
 
 
@@ -511,9 +514,16 @@ def _until_small(lost: float) -> str:
 @fact
 def tiny_op_place(question: Question) -> str:
     """The op, among the hottest that take less than 25 µs, that runs most often, with
-    its place in the user's program: `loop_multiply_fusion (train.py:42)`.
+    its place in the user's program: `loop_multiply_fusion (train.py:42)`. Of a
+    gradient in a loop, the op that it is of.
     """
-    return placed(question.run, _tiny_op(question))
+    found = _tiny_op(question)
+    path = forward_op(found.name().rpartition(":")[0])
+    kind = _NUMBER.sub("", path.rpartition("/")[2])
+    line = question.run.op_lines.line_of(path, kind) if path else None
+    if line is not None:
+        return place_in_words(line.file, line.line, path)
+    return placed(question.run, found)
 
 
 @fact

@@ -12,7 +12,7 @@ from tfadvisor.metrics.one_by_one import step_function
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import counted_steps, device_steps, share
 from tfadvisor.timeline.names.frames import place_in_words
-from tfadvisor.timeline.names.op_path import loop_bodies, loop_of_body
+from tfadvisor.timeline.names.op_path import forward_loop, loop_bodies, loop_of_body
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, TimeClass
 
@@ -83,8 +83,10 @@ def loop_place(question: Question) -> str:
 
 
 def _made_at(question: Question, body: str) -> OpLine | None:
-    """Where the program makes the loop of a body: one with states, or without."""
-    noted, path = question.run.op_lines, loop_of_body(body)
+    """Where the program makes the loop of a body: one with states, or without; of
+    gradients, the loop that they go back through.
+    """
+    noted, path = question.run.op_lines, forward_loop(loop_of_body(body))
     return noted.line_of(path, "While") or noted.line_of(path, "StatelessWhile")
 
 

@@ -13,7 +13,7 @@ from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.units import percent
 
 if TYPE_CHECKING:
-    from tfadvisor.causes import PipelineGenerator, PipelineMap
+    from tfadvisor.causes import PipelineMap
 
 _MOST = 3
 _WORTH_NAMING = 0.03
@@ -137,30 +137,52 @@ def works_on_numbers(question: Question) -> bool | None:
 # The generator in the program's files.
 
 
-@once
-def _generator(question: Question) -> PipelineGenerator:
-    """Raises MetricAbsent."""
+@fact
+def input_generator_cure(question: Question) -> str:
+    """What to do about a pipeline's generator, the end of a sentence; by the source,
+    where that tells that it gives the same elements in each of several epochs, or reads
+    files.
+    """
+    is_same, reads, _ = _of_generator(question)
+    if is_same:
+        return (
+            "By the source the generator gives the same elements in each epoch. "
+            "Compute them once into arrays, before training; or put cache() behind "
+            "from_generator, cache(filename) where they do not fit into memory, and "
+            "shuffle() behind that"
+        )
+    if reads:
+        return (
+            "Let the generator yield whole batches, or only file names and indexes, "
+            "and load in TensorFlow ops"
+        )
+    return (
+        "Let the generator yield whole batches, or compute in TensorFlow ops; arrays "
+        "that fit into memory are passed directly"
+    )
+
+
+@fact
+def input_generator_code(question: Question) -> str:
+    """A line that does so: `dataset =
+    tf.data.Dataset.from_tensor_slices(tuple(map(np.stack, zip(*samples()))))`.
+    """
+    is_same, reads, code = _of_generator(question)
+    data = "dataset = tf.data.Dataset.from_tensor_slices"
+    if is_same:
+        return f"{data}(tuple(map(np.stack, zip(*{code}()))))"
+    if reads:
+        return f"{data}(paths).map(load, num_parallel_calls=tf.data.AUTOTUNE)"
+    return f"{data}((x, y))      # arrays"
+
+
+def _of_generator(question: Question) -> tuple[bool, bool, str]:
+    """Whether it gives the same in each epoch, whether it reads files, its name; of one
+    that is not known neither.
+    """
     source = question.settings.source
-    if source is None:
-        raise MetricAbsent("the program's source is not given: --source DIR")
-    found = source.pipeline_generators
+    found = () if source is None else source.pipeline_generators
     if len(found) != 1:
-        raise MetricAbsent("the program's files have no from_generator, or several")
-    return found[0]
-
-
-@fact
-def input_generator_again(question: Question) -> str:
-    """Whether the program's generator gives the same elements in each of several
-    epochs, if in another order: yes or no, by the source.
-    """
-    found = _generator(question)
-    return "yes" if found.is_same and found.comes_again else "no"
-
-
-@fact
-def input_generator_reads(question: Question) -> str:
-    """Whether the program's generator reads files for its elements: yes or no, by the
-    source.
-    """
-    return "yes" if _generator(question).reads_files else "no"
+        return False, False, ""
+    known = found[0]
+    return known.is_same and known.comes_again, known.reads_files, known.code

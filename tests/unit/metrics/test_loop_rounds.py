@@ -77,6 +77,26 @@ def test_the_line_that_makes_the_loop_is_noted_beside_the_trace(kind: str) -> No
     assert measure(run).fact("loop_place") is None
 
 
+@pytest.mark.parametrize(
+    ("loop", "forward"),
+    [
+        ("gradient_tape/while/while_grad", "while"),
+        ("gradient_tape/gru/while/gru/while_grad", "gru/while"),
+        ("while_2", "while_2"),
+    ],
+)
+def test_of_a_loop_of_gradients_the_line_is_the_loops_own(
+    loop: str, forward: str
+) -> None:
+    """The loop of gradients is made where the tape is asked, on line 35."""
+    own, asked = OpLine("train.py", 24, "encode"), OpLine("train.py", 35, "step")
+    run = steps((f"{loop}/body/_9/{loop}/mul:Mul", 4)).build()
+    ops = (NotedOp(forward, "While", own), NotedOp(f"{loop}_grad", "While", asked))
+    noted = replace(run, op_lines=NotedOps((*ops, NotedOp("tape", "While", asked))))
+
+    assert measure(noted).fact("loop_place") == "encode (train.py:24)"
+
+
 GRADIENT = ("gradient_tape/dense/MatMul:MatMul", 1)
 
 

@@ -96,3 +96,48 @@ def test_code_that_fits_the_ops(tmp_path: Path, op: str, code: str) -> None:
 
     assert said is not None
     assert code in said
+
+
+GENERATOR = """\
+import numpy as np
+import tensorflow as tf
+def samples():
+    for row in range(9): yield VALUE
+data = tf.data.Dataset.from_generator(samples, output_signature=spec)
+model.fit(data.batch(8), epochs=EPOCHS)
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "epochs", "cure", "code"),
+    [
+        ("np.sqrt(row), row", 3, "once into arrays", "zip(*samples())"),
+        ("np.load(f'{row}.npy')", 1, "only file names", "(paths).map(load, "),
+    ],
+)
+def test_what_a_generator_could_do_instead(
+    tmp_path: Path, value: str, epochs: int, cure: str, code: str
+) -> None:
+    found = of_generator(tmp_path, value, epochs)
+
+    assert cure in (found.fact("input_generator_cure") or "")
+    assert code in (found.fact("input_generator_code") or "")
+
+
+@pytest.mark.parametrize(("value", "epochs"), [("np.random.rand()", 3), ("row", 1)])
+def test_a_generator_of_which_the_source_does_not_tell(
+    tmp_path: Path, value: str, epochs: int
+) -> None:
+    found = of_generator(tmp_path, value, epochs)
+
+    assert "yield whole batches, or compute" in (
+        found.fact("input_generator_cure") or ""
+    )
+    assert "((x, y))" in (found.fact("input_generator_code") or "")
+
+
+def of_generator(folder: Path, value: str, epochs: int) -> Metrics:
+    text = GENERATOR.replace("VALUE", value).replace("EPOCHS", str(epochs))
+    (folder / "train.py").write_text(text)
+    settings = Settings(source=ProgramSource(folder))
+    return trace().steps(2, period=1000).measure(settings)

@@ -43,6 +43,7 @@ _CALLS = frozenset(("StatefulPartitionedCall", "PartitionedCall", _TAPE))
 """What may stand before the name of a loop."""
 _BODY = pattern(r"/(?:body|cond|then|else)/_\d+/")
 """Where TensorFlow's loops and branches hold the ops of a function."""
+_OF_OP = pattern(r"/gradients/([^:]+)_grad/[^/:]+\Z")
 _LOOP_BODY = pattern(r"/body/_\d+/")
 _OF_LOOP = "/gradients/"
 """Between the name of a loop and those of the ops in it whose gradients its own loop
@@ -133,6 +134,27 @@ def loop_bodies(path: str) -> tuple[str, ...]:
 def loop_of_body(body: str) -> str:
     """The path of the loop that has a body: `while` of `while/body/_42/`."""
     return _LOOP_BODY.sub("", body)
+
+
+def forward_loop(loop: str) -> str:
+    """The loop that one of gradients goes back through: `gru/while` of
+    `gradient_tape/gru/while/gru/while_grad`; any other loop itself.
+    """
+    scope, is_of_gradients, name = loop.rpartition("gradient_tape/")
+    if not is_of_gradients or not name.endswith("_grad"):
+        return loop
+    parts = name.removesuffix("_grad").split("/")
+    half = len(parts) // 2
+    named = parts[half:] if parts[:half] == parts[half:] else parts
+    return scope + "/".join(named)
+
+
+def forward_op(path: str) -> str:
+    """The op in a loop that an op of its gradients is of, `while/dense/MatMul` of
+    `.../gradients/while/dense/MatMul_grad/MatMul_1`; "" for any other.
+    """
+    found = _OF_OP.search(path)
+    return found[1] if found else ""
 
 
 def op_name(path: str) -> str:
