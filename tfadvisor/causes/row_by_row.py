@@ -104,7 +104,7 @@ def _over(loop: Loop) -> dict[str, str]:
     """
     if isinstance(loop, ast.For):
         return dict(_paired(loop.target, loop.iter))
-    generators = getattr(loop, "generators", ())
+    generators: Sequence[ast.comprehension] = getattr(loop, "generators", ())
     if len(generators) != 1:
         return {}
     return dict(_paired(generators[0].target, generators[0].iter))
@@ -128,10 +128,10 @@ def _of_call(
         return _paired(target, given[0])
     if not isinstance(target, ast.Tuple):
         return ()
-    if name == "enumerate" and given and len(target.elts) == 2:
-        count, value = target.elts
-        return [*_counts(count), *_paired(value, given[0])]
-    pairs = zip(target.elts, given, strict=False) if name in _PAIRING else ()
+    parts = list[ast.expr](target.elts)
+    if name == "enumerate" and given:
+        return [*_counts(parts[0]), *_paired(parts[-1], given[0])]
+    pairs = zip(parts, given, strict=False) if name in _PAIRING else ()
     return [each for of, rows in pairs for each in _paired(of, rows)]
 
 
