@@ -44,6 +44,20 @@ def _of_elements(ops: EagerOps) -> Fix:
     )
 
 
+def _of_examples(ops: EagerOps) -> Fix:
+    return _fix(
+        ops,
+        f"Python takes the gradient of one example of {ops.what} after the other, "
+        f"{ops.where}, and adds them up: a forward and a backward pass for each. Do "
+        "one forward pass and one tape.gradient on the whole batch, of the mean of "
+        "the losses, in one tf.function.",
+        "The gradient of the mean is the mean of the examples' gradients; where they "
+        "are added and not divided, multiply it by their number. A BatchNormalization "
+        "sees the whole batch then.",
+        _EXAMPLES,
+    )
+
+
 def _of_host(ops: EagerOps) -> Fix:
     return _fix(
         ops,
@@ -117,13 +131,15 @@ def with_its_cure(finding: Finding, part: Finding) -> Finding:
 
 _SUMS = "elements that Python adds up one by one"
 _PIECES = "arrays that Python takes apart piece by piece"
+_EXAMPLES = "gradients of one example after the other"
 _SMALL = "small arrays of NumPy that go through the device"
 _FUNCTION = "a function of the program that runs op by op"
 _LINES = "lines of the program that run op by op"
-_CURED = frozenset({_SUMS, _PIECES, _SMALL, _FUNCTION, _LINES})
+_CURED = frozenset({_SUMS, _EXAMPLES, _PIECES, _SMALL, _FUNCTION, _LINES})
 _CURES = {
     "sum": _of_sum,
     "elements": _of_elements,
+    "examples": _of_examples,
     "host": _of_host,
     "each": _of_each,
     "function": _of_function,

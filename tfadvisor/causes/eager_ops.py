@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tfadvisor.causes.account import RunPlace, RunShare
+from tfadvisor.causes.by_example import ByExample, by_example
 from tfadvisor.causes.called import (
     ON_DEVICES,
     Function,
@@ -31,6 +32,7 @@ from tfadvisor.causes.indexed import (
     made_of_outside,
 )
 from tfadvisor.causes.loop_data import bindings_in
+from tfadvisor.causes.loop_elements import elements
 from tfadvisor.causes.of_numpy import is_of_numpy
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
 from tfadvisor.causes.witness import (
@@ -46,7 +48,7 @@ from tfadvisor.causes.witness import (
 from tfadvisor.timeline.names.frames import place_in_words
 
 ELEMENTS, SUM, HOST, FUNCTION, LINES = "elements", "sum", "host", "function", "lines"
-EACH = "each"
+EACH, EXAMPLES = "each", "examples"
 _MOSTLY = 0.5
 """Of the time of the ops."""
 _READS = frozenset("asarray array".split())
@@ -63,6 +65,7 @@ class EagerOps(NamedTuple):
 
     kind: str
     """ELEMENTS: a loop takes them from an array. SUM: and adds up what is made of each.
+    EXAMPLES: a loop takes the gradient of one after the other, and adds them up.
     HOST: of NumPy's arrays, made NumPy's again at once. EACH: of NumPy's arrays, once
     for each element of a loop. FUNCTION: in one that can be
     compiled. LINES: in one that cannot.
@@ -97,11 +100,40 @@ def eager_ops(
     the loop, and is not to be compiled.
     """
     return (
-        _taken_apart(source, at, within)
+        _by_example(source, at, within)
+        or _taken_apart(source, at, within)
         or _through_the_device(source, at)
         or _for_each(source, at, within)
         or _to_compile(source, at, within)
     )
+
+
+# Gradients of one example after the other.
+
+
+def _by_example(
+    source: EagerSource, at: Sequence[RunShare], within: Sequence[RunPlace]
+) -> EagerOps | None:
+    """Of a loop in which most of it lies."""
+    if source.framework != "tensorflow":
+        return None
+    time: dict[tuple[str, int], float] = {}
+    found: dict[tuple[str, int], ByExample] = {}
+    inside = [RunShare("", "", 1.0, 0.0, 0, (place,)) for place in within]
+    for share in (*at, *inside):
+        place = share.places[0]
+        parsed = source.files.read(place.file)
+        known = None if parsed is None else by_example(parsed, place.line)
+        if known is not None:
+            key = place.file, known.line
+            time[key] = time.get(key, 0.0) + share.fraction
+            found[key] = known
+    most = max(time, key=time.__getitem__, default=None)
+    if most is None or time[most] < _MOSTLY:
+        return None
+    known = found[most]
+    where = place_in_words(most[0], known.line, known.head)
+    return EagerOps(EXAMPLES, known.arrays, where, known.before, known.after)
 
 
 # Arrays that a loop takes apart.
@@ -247,32 +279,10 @@ def _summed(loop: ast.For, framework: str) -> tuple[str, str] | None:
     ):
         return None
     total, value = ast.unparse(statement.target), statement.value
-    element = dict(_elements(loop.target, loop.iter))
+    element = dict(elements(loop.target, loop.iter))
     whole = _whole(value, element, "tf" if framework == "tensorflow" else "jnp")
     after = f"{total} += {whole}" if whole else ""
     return ast.unparse(statement), after
-
-
-def _elements(target: ast.expr, iterated: ast.expr) -> Iterator[tuple[str, str]]:
-    """Names with the array of which they are an element each; "" for its number."""
-    if isinstance(target, ast.Name):
-        is_plain = isinstance(iterated, ast.Name | ast.Attribute)
-        is_count = isinstance(iterated, ast.Call) and last_name(iterated) == "range"
-        if is_plain or is_count:
-            yield target.id, ast.unparse(iterated) if is_plain else ""
-    elif isinstance(target, ast.Tuple) and isinstance(iterated, ast.Call):
-        yield from _elements_of(target, iterated)
-
-
-def _elements_of(target: ast.Tuple, call: ast.Call) -> Iterator[tuple[str, str]]:
-    name, given = last_name(call), call.args
-    if name == "enumerate" and len(given) == 1 and len(target.elts) == 2:
-        if isinstance(target.elts[0], ast.Name):
-            yield target.elts[0].id, ""
-        yield from _elements(target.elts[1], given[0])
-    elif name == "zip" and len(given) == len(target.elts):
-        for inner, array in zip(target.elts, given, strict=True):
-            yield from _elements(inner, array)
 
 
 def _whole(value: ast.expr, element: dict[str, str], module: str) -> str:

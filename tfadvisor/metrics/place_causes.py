@@ -410,6 +410,19 @@ def tensor_making_place(question: Question) -> str:
     return _in_words(_by_samples(question, Doing.CONVERTING).places[0])
 
 
+@fact
+def tensor_making_part(question: Question) -> str:
+    """The part of an array of the device that this line takes with an index of its
+    loop, so that the index is made a tensor: `rows[i:i + 1]`.
+    """
+    source = question.settings.source
+    place = _by_samples(question, Doing.CONVERTING).places[0]
+    part = None if source is None else source.indexed(place.file, place.line)
+    if part is None:
+        raise MetricAbsent("the source shows no part of an array there")
+    return part.text
+
+
 @metric(unit=Unit.FRACTION)
 def nan_check_fraction(question: Question) -> float:
     """Share of the steps in which JAX looks for NaN in what a call has returned, and
