@@ -100,6 +100,22 @@ class Outside(msgspec.Struct, frozen=True):
         )
 
 
+def covers_all_of(outside: Sequence[Outside], finding: Finding, share: float) -> bool:
+    """Whether a part of the run is the Python that a finding saw in a few steps: on its
+    line, and as large. share: of the run, which that Python takes.
+    """
+    if finding.category != "host" or not finding.few_steps:
+        return False
+    lines = {(place.file, place.line) for place in finding.locations}
+    return any(
+        part.category == "host"
+        and not part.in_steps
+        and part.share >= share
+        and any((place.file, place.line) in lines for place in part.places[:1])
+        for part in outside
+    )
+
+
 def outside_of(
     account: RunAccount | None,
     measured: Measured | None,

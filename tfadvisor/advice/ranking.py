@@ -37,7 +37,7 @@ from tfadvisor.advice.judging.judged import Judged, is_few, is_guessed
 from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.advice.measured import bounded, measured_finding
 from tfadvisor.advice.op_by_op import with_its_cure
-from tfadvisor.advice.outside import MADE_ANEW, Outside
+from tfadvisor.advice.outside import MADE_ANEW, Outside, covers_all_of
 from tfadvisor.advice.savings import LARGE, Calibration, Foreseen, foresee, plan_of
 from tfadvisor.metrics import Metrics
 from tfadvisor.vocabulary import Severity
@@ -93,6 +93,12 @@ def ranked(
             findings.append(_finding(found, metrics, evidence))
         except Exception as error:
             broken.append(broken_by(found.judged.rule, error))
+    python = (metrics.value("loop_python_fraction") or 0.0) * evidence.steps_of_run
+    findings = [
+        finding
+        for finding in findings
+        if not covers_all_of(evidence.outside, finding, python)
+    ]
     placed = _led_by(cause, findings, metrics)
     for part in _measured_parts(evidence):
         placed = _inserted(placed, part, lambda other: other.size)

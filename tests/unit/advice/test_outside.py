@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tfadvisor.advice.evidence import Evidence
 from tfadvisor.advice.findings import Verdict
-from tfadvisor.advice.outside import Outside, of_the_run, outside_of
+from tfadvisor.advice.outside import Outside, covers_all_of, of_the_run, outside_of
 from tfadvisor.causes import ProgramSource
 from tfadvisor.causes.account import (
     BUILDING,
@@ -722,3 +722,27 @@ def test_what_else_compiles_once_is_not_told(
     tmp_path: Path, fraction: float, program: str
 ) -> None:
     assert compiled_once(tmp_path, fraction, program) == ()
+
+
+@pytest.mark.parametrize(
+    ("few", "line", "share", "is_covered"),
+    [
+        ("in 3 of 17 steps", 46, 0.16, True),
+        ("", 46, 0.16, False),
+        ("in 3 of 17 steps", 47, 0.16, False),
+        ("in 3 of 17 steps", 46, 0.46, False),
+    ],
+)
+def test_python_in_few_steps_is_covered_once_where_saving_is_known(
+    few: str, line: int, share: float, *, is_covered: bool
+) -> None:
+    """Saving takes 45% of the run on line 46. Python takes 16% of the run there, in
+    three steps; in all steps, on another line, or with 46% it is something else.
+    """
+    (saving,) = outside_of(account(part("saving", 0.45)), None)
+    place = replace(saving.places[0], line=line)
+    finding = replace(
+        saving.finding(Severity.MEDIUM), locations=(place,), few_steps=few
+    )
+
+    assert covers_all_of([saving], finding, share) is is_covered
