@@ -18,6 +18,7 @@ from tfadvisor.causes.last_of_all import last_of_all
 from tfadvisor.causes.loop_data import all_bindings_in
 from tfadvisor.causes.of_numpy import is_of_numpy
 from tfadvisor.causes.source_files import ParsedFile
+from tfadvisor.causes.used_for import used_for
 from tfadvisor.causes.witness import covers, own_nodes, scope_around
 from tfadvisor.printable import cut
 from tfadvisor.tallies import listed
@@ -68,6 +69,10 @@ class CostlyCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str = ""
     passes: Literal["", "inputs", "outputs"] = ""
     """Of a Jacobian, for each of what it takes one."""
+    window: int = 0
+    """Elements of a convolution's kernel, as far as a program's shapes tell them, that
+    it has at least.
+    """
 
     def runs(self, where: Where) -> bool:
         """Whether its time is of this kind."""
@@ -84,6 +89,10 @@ class MadeCall(NamedTuple):
     known: CostlyCall
     words: str
     """As the program writes it: `np.random.choice`."""
+    own: str = ""
+    """What costs less in the program's own names; "" for unknown."""
+    lines: tuple[int, ...] = ()
+    """Others of the file that belong to it."""
 
 
 class _Made(NamedTuple):
@@ -97,6 +106,8 @@ class _Made(NamedTuple):
     """That has its arguments."""
     names: tuple[str, ...]
     """Of a method, as it is written."""
+    own: str = ""
+    lines: tuple[int, ...] = ()
 
 
 @cache
@@ -136,7 +147,7 @@ class CallsOfFile:
                 continue
             for call in made:
                 if _is_meant(known, call) and not self._makes_data(known, call, where):
-                    return MadeCall(known, call.words)
+                    return MadeCall(known, call.words, call.own, call.lines)
         return None
 
     def _makes_data(self, known: CostlyCall, made: _Made, where: Where) -> bool:
@@ -158,6 +169,7 @@ class CallsOfFile:
         for node in own_nodes(function):
             if isinstance(node, ast.Call):
                 yield from self._of_last(node, function)
+                yield from self._of_use(node, function)
                 yield from self._of_derivative(node)
                 yield self._of_call(node)
             elif isinstance(node, ast.Subscript):
@@ -181,7 +193,7 @@ class CallsOfFile:
         origin = self._origin(call.func)
         name = called.path or (origin[0] if origin else "") or called.words
         method = () if called.path else tuple(called.names)
-        return _Made(name, called.words, call, call, method)
+        return _Made(name, called.words, call, call, method, _by_fourier(call, name))
 
     def _of_last(self, call: ast.Call, function: ast.AST) -> Iterator[_Made]:
         """All prefixes, of which the function takes the last alone."""
@@ -189,6 +201,14 @@ class CallsOfFile:
         if name:
             words = self._names.called(call).words
             yield _Made(name, words, call, call, ())
+
+    def _of_use(self, call: ast.Call, function: ast.AST) -> Iterator[_Made]:
+        """The call, and what alone its result is used for."""
+        use = used_for(call, function, self._names)
+        if use is not None:
+            words = self._names.called(call).words
+            for node in {id(each): each for each in (call, use.node)}.values():
+                yield _Made(use.name, words, node, None, (), use.own, use.lines)
 
     def _of_derivative(self, call: ast.Call) -> Iterator[_Made]:
         """The call of a function that a name stands for, which takes derivatives."""
@@ -258,6 +278,22 @@ class CallsOfFile:
 def _head(node: ast.expr | ast.For) -> ast.expr:
     """Of a loop what it goes through."""
     return node.iter if isinstance(node, ast.For) else node
+
+
+_CONVOLVES = ("jax.numpy.convolve", "jax.scipy.signal.convolve")
+
+
+def _by_fourier(call: ast.Call, name: str) -> str:
+    """The same convolution by Fourier transforms; "" for other calls."""
+    is_plain = {keyword.arg for keyword in call.keywords} <= {"mode"}
+    if name not in _CONVOLVES or not is_plain or len(call.args) > _MODE:
+        return ""
+    given = ", ".join(ast.unparse(each) for each in (*call.args, *call.keywords))
+    return f"jax.scipy.signal.fftconvolve({given})"
+
+
+_MODE = 3
+"""Arguments, with the mode."""
 
 
 # What is meant.

@@ -22,7 +22,7 @@ from tfadvisor.units import Unit
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
-    from tfadvisor.causes import CostlyCall, ProgramSource, Where
+    from tfadvisor.causes import CostlyCall, MadeCall, ProgramSource, Where
     from tfadvisor.program.jacobians import Jacobian
 
 _LARGE = 0.1
@@ -51,14 +51,20 @@ class _Line(msgspec.Struct, frozen=True):
     """(file, line) of the program's lines that lead to it, the innermost first."""
     jacobian: Jacobian | None = None
     """That its ops work for, where the shapes tell."""
+    window: int | None = None
+    """Elements of the largest kernel that its convolutions have; None without one."""
 
 
 class _Costly(msgspec.Struct, frozen=True):
     """One that makes such a call."""
 
     at: _Line
-    known: CostlyCall
-    words: str
+    made: MadeCall
+
+    @property
+    def known(self) -> CostlyCall:
+        """What the table says of it."""
+        return self.made.known
 
 
 @once
@@ -77,20 +83,23 @@ def _costly(question: Question) -> _Costly:
 
 def _made_on(source: ProgramSource, at: _Line) -> _Costly | None:
     made = source.costly_call(at.file, at.line, at.where, at.paths)
-    if made is not None and _is_worth(made.known, at.jacobian):
-        return _Costly(at, made.known, made.words)
+    if made is not None and _is_worth(made.known, at):
+        return _Costly(at, made)
     for file, line in at.callers:
         made = source.costly_call(file, line, at.where, at.paths, around=True)
-        if made is not None and _is_worth(made.known, at.jacobian):
+        if made is not None and _is_worth(made.known, at):
             caller = replace(at, file=file, line=line, function="")
-            return _Costly(caller, made.known, made.words)
+            return _Costly(caller, made)
     return None
 
 
-def _is_worth(known: CostlyCall, jacobian: Jacobian | None) -> bool:
-    """Whether the other way to a Jacobian takes less than half of the passes, as far as
-    the shapes tell.
+def _is_worth(known: CostlyCall, at: _Line) -> bool:
+    """Whether the other way to a Jacobian takes less than half of the passes, and a
+    kernel is as large as is meant, as far as the shapes tell.
     """
+    if at.window is not None and at.window < known.window:
+        return False
+    jacobian = at.jacobian
     if jacobian is None or not known.passes:
         return True
     many, few = jacobian.outputs, jacobian.inputs
@@ -100,16 +109,23 @@ def _is_worth(known: CostlyCall, jacobian: Jacobian | None) -> bool:
 
 
 def _with_all(question: Question, costly: _Costly) -> _Costly:
-    """Of a call that runs what the program's other lines do, their time too."""
+    """Of a call that runs what the program's other lines do, their time too, and that
+    of the lines that belong to it.
+    """
     at = costly.at
-    if at.where != "device" or not costly.known.around:
+    if at.where != "device" or not (costly.known.around or costly.made.lines):
         return costly
     try:
         hot = first_device_ops(question)
     except MetricAbsent:
         return costly
-    own = at.file, at.line
-    through = [op for op in hot.ops if own == _line_of(op) or own in _callers(op)]
+    own = {(at.file, line) for line in (at.line, *costly.made.lines)}
+    through = [
+        op
+        for op in hot.ops
+        if _line_of(op) in own
+        or (costly.known.around and not own.isdisjoint(_callers(op)))
+    ]
     fraction = max(at.fraction, of_step_time(question, through, hot))
     return replace(costly, at=replace(at, fraction=fraction))
 
@@ -160,6 +176,7 @@ def _of_devices(question: Question) -> Iterator[_Line]:
             paths=_paths(ops),
             callers=_callers(ops[0]),
             jacobian=_jacobian(ops),
+            window=max((op.known.window for op in ops if op.known), default=0) or None,
         )
 
 
@@ -194,11 +211,14 @@ def _callers(op: HotOp) -> tuple[tuple[str, int], ...]:
 
 def _paths(ops: list[HotOp]) -> str:
     """Of those that take much of the line's time, the line's own part alone."""
-    time = added_up(
-        (op.known.op_name if op.known is not None else "", op.total_ps) for op in ops
-    )
+    time = added_up((_path(op), op.total_ps) for op in ops)
     least = _OF_LINE * sum(time.values())
     return " ".join(path for path, ps in time.items() if ps >= least)
+
+
+def _path(op: HotOp) -> str:
+    """What it does, where the compiler lost its path."""
+    return op.known.op_name or op.known.effect if op.known is not None else ""
 
 
 @metric(unit=Unit.FRACTION, needs=(a_device,))
@@ -225,7 +245,18 @@ def costly_python_share(question: Question) -> float:
 @fact
 def costly_call(question: Question) -> str:
     """That call, as the program writes it: `np.random.choice`."""
-    return _costly(question).words
+    return _costly(question).made.words
+
+
+@fact
+def few_of_order(question: Question) -> str:
+    """That call, where it orders elements of which only the first or last few are
+    taken, by the program's source: `jnp.argsort`.
+    """
+    made = _costly(question).made
+    if not any(name.endswith("()[:k]") for name in made.known.calls):
+        raise MetricAbsent("it orders nothing of which only a few are taken")
+    return made.words
 
 
 @fact
@@ -275,8 +306,9 @@ def costly_call_before(question: Question) -> str:
 
 @fact
 def costly_call_after(question: Question) -> str:
-    """The same as it costs less."""
-    return _costly(question).known.after.rstrip()
+    """The same as it costs less, in the program's own names where these are known."""
+    costly = _costly(question)
+    return costly.made.own or costly.known.after.rstrip()
 
 
 @fact

@@ -8,6 +8,7 @@ xla/service/hlo_cost_analysis.cc).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from math import gcd, prod
 from operator import mul
@@ -121,6 +122,18 @@ class KernelGradient(msgspec.Struct, frozen=True):
     def size(self) -> str:
         """`2 × 2`."""
         return " × ".join(map(str, self.kernel))
+
+
+def window_elements(parts: Sequence[Instruction]) -> int:
+    """Of the largest kernel with which any of these convolves; 0 without one. Raises
+    TraceError for damaged bytes.
+    """
+    sizes = (
+        prod(dimension.size for dimension in window_of(part))
+        for part in parts
+        if part.opcode == "convolution"
+    )
+    return max(sizes, default=0)
 
 
 def kernel_gradient(instruction: Instruction) -> KernelGradient | None:

@@ -152,6 +152,11 @@ _ALONG_MANY = pattern(r"vmap\((?:\w+\()*jvp\(")
 """Of a path of JAX."""
 _MOST_BESIDE = 32
 _MOST_BEHIND = 16
+_MOST_FUSED = 200
+"""Instructions of a fusion in which a product is looked for."""
+_PRODUCTS = frozenset(("dot", "convolution"))
+_NAMED_AS = {"convolution": "conv", "dot": "dot", "sort": "sort", "fft": "fft"}
+"""What a path has that leads to an op of such an opcode."""
 
 
 class SourceLocation(msgspec.Struct, frozen=True):
@@ -183,19 +188,37 @@ class SourceLocation(msgspec.Struct, frozen=True):
 
 
 def location_of(instruction: Instruction) -> SourceLocation | None:
-    """The instruction's own; where it names no line, for a fusion or call that of what
+    """The instruction's own, of a fusion that does little but one product or
+    convolution that one's; where it names no line, for a fusion or call that of what
     makes its result, else of the line that most of its instructions name. Without a
     line only the path, None where nothing is known.
 
     Raises TraceError for damaged bytes.
     """
-    own = _own_location(instruction)
+    own = _of_product(instruction) or _own_location(instruction)
     found = own
     inner = _called(instruction)
     while inner is not None and not (found and found.file):
         found = _behind_result(inner) or _of_most(inner)
         inner = _called(inner.root)
     return _placed(own, found)
+
+
+def _of_product(fusion: Instruction) -> SourceLocation | None:
+    """Of the only product or convolution in a fusion that has more operations than all
+    else there; None without one.
+    """
+    inner = _called(fusion) if fusion.opcode == "fusion" else None
+    if inner is None or len(inner.instructions) > _MOST_FUSED:
+        return None
+    products = [part for part in inner.instructions if part.opcode in _PRODUCTS]
+    if len(products) != 1:
+        return None
+    others = (own_operations(part) or 0 for part in inner.instructions)
+    multiplied = matrix_flops(products[0]) or 0
+    place = _own_location(products[0])
+    is_most = 2 * multiplied > sum(others)
+    return place if is_most and place is not None and place.file else None
 
 
 def _placed(
@@ -283,6 +306,27 @@ def location_near(
     own = location_of(instruction)
     if own is not None and own.file:
         return own
+    near = _of_same_call(instruction, users) or _nearest(instruction, users)
+    return own if near is None else _placed(own, replace(near, op_name=""))
+
+
+def _of_same_call(
+    instruction: Instruction, users: Mapping[int, Sequence[Instruction]]
+) -> SourceLocation | None:
+    """Of a neighbour whose path names what the instruction does, as of a reversed
+    kernel within `jit(convolve)`; None for others.
+    """
+    word = _NAMED_AS.get(instruction.opcode)
+    for other in (*users.get(instruction.id, ()), *instruction.operands):
+        found = _next_to(other, instruction)
+        if word and found is not None and found.file and word in found.op_name:
+            return found
+    return None
+
+
+def _nearest(
+    instruction: Instruction, users: Mapping[int, Sequence[Instruction]]
+) -> SourceLocation | None:
     waiting = [instruction]
     seen = {instruction.id}
     while waiting and len(seen) <= _MOST_BESIDE:
@@ -290,12 +334,30 @@ def location_near(
         for other in (*users.get(nearest.id, ()), *nearest.operands):
             if other.id in seen or other.opcode in _EVERYWHERE:
                 continue
-            found = location_of(other)
+            found = _next_to(other, nearest)
             if found is not None and found.file:
-                return _placed(own, replace(found, op_name=""))
+                return found
             seen.add(other.id)
             waiting.append(other)
-    return own
+    return None
+
+
+def _next_to(other: Instruction, made: Instruction) -> SourceLocation | None:
+    """Of another instruction; of a fusion that is given what this one makes, of the
+    first part that uses it.
+    """
+    inner = _called(other) if other.opcode == "fusion" else None
+    if inner is None or made.id not in other.operand_ids:
+        return location_of(other)
+    number = other.operand_ids.index(made.id)
+    given = {part.id for part in inner.parameters() if part.parameter_number == number}
+    for part in inner.instructions[:_MOST_FUSED]:
+        if not given.isdisjoint(part.operand_ids):
+            found = _own_location(part)
+            if found is not None and found.file:
+                return found
+            given.add(part.id)
+    return location_of(other)
 
 
 def _own_location(instruction: Instruction) -> SourceLocation | None:

@@ -19,7 +19,7 @@ from tfadvisor.program import (
     location_near,
     location_of,
 )
-from tfadvisor.program.convolutions import kernel_gradient
+from tfadvisor.program.convolutions import kernel_gradient, window_elements
 from tfadvisor.program.differentiated import made_with_its_line
 from tfadvisor.program.flow import (
     Users,
@@ -127,6 +127,7 @@ class OpsOfProgram:
             only_multiplied=bool(inverse) and inverse in only_multiplied(self._program),
             patches=gradient.size if gradient and gradient.is_of_patches else "",
             only_for=only_for_numbers(self._program).get(instruction.name, ()),
+            window=window_elements(parts),
             jacobian=self._jacobian(location),
         )
 
@@ -226,6 +227,8 @@ class InProgram(msgspec.Struct, frozen=True):
     """Of the gradient of a convolution whose kernel is as large as its stride, the
     kernel's size: `2 × 2`.
     """
+    window: int = 0
+    """Elements of the kernel of a convolution, 0 for others."""
     jacobian: Jacobian | None = None
     """Of an op that takes derivatives along many directions for its program's result.
     """

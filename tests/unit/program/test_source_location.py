@@ -194,3 +194,33 @@ def test_the_name_of_an_argument_is_no_path_and_a_path_is_kept() -> None:
     assert of_path is not None
     assert (of_argument.op_name, of_argument.line) == ("jit(step)/mul", 9)
     assert (of_path.op_name, of_path.line) == ("jit(step)/dense", 9)
+
+
+def test_a_convolution_without_metadata_is_where_its_kernel_is_turned() -> None:
+    """`jnp.convolve` on line 30; what uses its result is a fusion whose own result is
+    written on line 25.
+    """
+    turned = "jit(render)/jit(convolve)/jit(_flip)/rev"
+    body = hlo.computation(
+        2,
+        hlo.op(21, "parameter", "f32[8]"),
+        hlo.op(22, "slice", "f32[8]", 21, metadata=hlo.metadata("a/s", "train.py", 31)),
+        hlo.op(23, "abs", "f32[8]", 22, metadata=hlo.metadata("a/abs", "train.py", 25)),
+    )
+    for path, line in ((turned, 30), ("jit(render)/rev", 31)):
+        entry = hlo.computation(
+            1,
+            hlo.op(1, "parameter", "f32[8]"),
+            hlo.op(
+                2, "reverse", "f32[8]", 1, metadata=hlo.metadata(path, "train.py", 30)
+            ),
+            hlo.op(3, "convolution", "f32[8]", 1, 2, name="convolution"),
+            hlo.op(4, "fusion", "f32[8]", 3, calls=[2]),
+        )
+        module = Module(hlo.module(body, entry))
+        convolution = module.instruction("convolution")
+        assert convolution is not None
+        found = location_near(convolution, Users(module.entry).by_id)
+
+        assert found is not None
+        assert (found.op_name, found.line) == ("", line)
