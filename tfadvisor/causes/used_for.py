@@ -62,18 +62,15 @@ def used_for(call: ast.Call, function: ast.AST, names: FileNames) -> Use | None:
 
 # Rows of a table.
 
+_MAY_MULTIPLY = ast.BinOp | ast.Call
+
 
 def _of_rows(call: ast.Call, function: ast.AST, names: FileNames) -> Use | None:
     given = {each.arg for each in call.keywords}
     if not given <= _PLAIN or not call.args or len(call.args) > _CLASSES:
         return None
     used = _uses(call, function)
-    products = [
-        node
-        for node in ast.walk(function)
-        if isinstance(node, ast.BinOp | ast.Call)
-        and any(_factors(node, names)[0] is use for use in used)
-    ]
+    products = _products_of(used, function, names)
     if not products or len(products) < len(used):
         return None
     table = ast.unparse(_factors(products[0], names)[1])
@@ -82,6 +79,13 @@ def _of_rows(call: ast.Call, function: ast.AST, names: FileNames) -> Use | None:
     own = f"{table}[{ids}]" if is_jax else f"tf.gather({table}, {ids})"
     lines = (call.lineno, *(node.lineno for node in products))
     return Use("one_hot() @ table", products[0], own, lines)
+
+
+def _products_of(
+    used: list[ast.expr], function: ast.AST, names: FileNames
+) -> list[ast.BinOp | ast.Call]:
+    nodes = (node for node in ast.walk(function) if isinstance(node, _MAY_MULTIPLY))
+    return [node for node in nodes if _factors(node, names)[0] in used]
 
 
 def _factors(

@@ -212,13 +212,16 @@ def _of_product(fusion: Instruction) -> SourceLocation | None:
     if inner is None or len(inner.instructions) > _MOST_FUSED:
         return None
     products = [part for part in inner.instructions if part.opcode in _PRODUCTS]
-    if len(products) != 1:
+    if len(products) != 1 or not _is_most(products[0], inner):
         return None
-    others = (own_operations(part) or 0 for part in inner.instructions)
-    multiplied = matrix_flops(products[0]) or 0
     place = _own_location(products[0])
-    is_most = 2 * multiplied > sum(others)
-    return place if is_most and place is not None and place.file else None
+    return place if place is not None and place.file else None
+
+
+def _is_most(product: Instruction, of: Computation) -> bool:
+    """Whether it has more operations than all else there."""
+    whole = sum(own_operations(part) or 0 for part in of.instructions)
+    return 2 * (matrix_flops(product) or 0) > whole
 
 
 def _placed(
