@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MOST = 3
 _WORTH_NAMING = 0.03
+_MAPS = ("Map", "ParallelMap")
 _LONGEST = 40
 """Characters of a function that is written within the call of map."""
 _TEXT = ("String", "Regex", "Unicode", "StaticRegex", "Lookup", "Ragged", "DecodeCSV")
@@ -73,12 +74,22 @@ def input_cheaper_code(question: Question) -> str:
 # The map in the program's files.
 
 
+def _slowest_kind(question: Question) -> str:
+    """Of the stage with most work; "" without a pipeline."""
+    found = [host.evidence.pipeline for host in question.run.hosts]
+    slowest = [pipeline.slowest() for pipeline in found if pipeline is not None]
+    return max(slowest, key=lambda stage: stage.wall_ps).kind if slowest else ""
+
+
 @once
 def _map(question: Question) -> PipelineMap:
     """The only one, else the only one whose function makes the costliest op of the
-    pipeline's functions. Raises MetricAbsent.
+    pipeline's functions. Raises MetricAbsent, also where another stage than a map is
+    the slowest.
     """
     source = question.settings.source
+    if not _slowest_kind(question).startswith(_MAPS):
+        raise MetricAbsent("the slowest stage is no map")
     if source is None:
         raise MetricAbsent("the program's source is not given: --source DIR")
     maps = source.pipeline_maps

@@ -74,6 +74,19 @@ def test_200_us_an_element(tmp_path: Path, function: str, fault: str) -> None:
     assert of(tmp_path, function).fact("input_stage_fault") == fault
 
 
+def test_a_filter_is_no_map(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(PIPELINE)
+    builder = trace().steps(4, period=1000).busy("GPU:0", (0, 10))
+    builder.thread("tf_data_iterator_resource/1")
+    for at in range(0, 4000, 1000):
+        builder.call(f"{ROOT}::Filter", at, at + 800)
+
+    found = builder.measure(Settings(source=ProgramSource(tmp_path)))
+
+    assert found.fact("input_stage") == "Filter"
+    assert found.fact("input_map_place") is None
+
+
 def test_without_source() -> None:
     found = trace().steps(2, period=1000).measure()
 

@@ -95,6 +95,7 @@ WORLD: Mapping[str, tuple[Value, ...]] = {
     "sparse_core_offload": ("by flags", "by default", "none", None),
     "late_host_class": ("input", "compute", None),
     "hideable_copies": ("in", "out", "within", "between", "offload", None),
+    "input_map_again": YES_OR_NO,
     "input_root": ("none", "prefetch", "background", None),
     "input_stage_fault": (
         "generator",
