@@ -22,6 +22,7 @@ from tfadvisor.timeline.names.stack_frames import (
     Work,
     loops_over_steps,
 )
+from tfadvisor.trace.samples import NAMELESS
 
 if TYPE_CHECKING:
     from typing import Any
@@ -479,13 +480,13 @@ def loop_level(
     stacks: Stacks,
     sampled: Sampled,
     pace: Pace,
-    loop: tuple[str, str] | None,
+    loop: tuple[str, str, int, int] | None,
 ) -> Level | None:
-    """The function whose turns are the steps. loop: its file and function, where they
-    are known. None where nothing goes round.
+    """The function whose turns are the steps. loop: its file, its function, and between
+    which lines it stands, where they are known. None where nothing goes round.
     """
     levels = list(_levels(stacks, sampled, pace))
-    by_place = [level for level in levels if place_of(stacks, level) == loop]
+    by_place = [level for level in levels if loop and _is_at(stacks, level, loop)]
     training = [level for level in levels if loops_over_steps(*place_of(stacks, level))]
     half = sampled.us.sum() / 2
     main = [level for level in levels if level.sampled.us.sum() >= half]
@@ -638,6 +639,18 @@ def place_of(
     """The file and the function."""
     frame = stacks.frames[int(level.statement[0])]
     return frame.file, frame.function
+
+
+def _is_at(stacks: Stacks, level: Level, loop: tuple[str, str, int, int]) -> bool:
+    """Whether a level is the loop's function; of several without a name, as list
+    comprehensions of one file are before Python 3.12, the one on its lines.
+    """
+    file, function, first, last = loop
+    if function not in NAMELESS:
+        return place_of(stacks, level) == (file, function)
+    lines = [stacks.frames[key].line for key in distinct(level.statement).tolist()]
+    is_there = all(first <= line <= last for line in lines)
+    return level.depth > 0 and place_of(stacks, level) == (file, "") and is_there
 
 
 def _is_own(

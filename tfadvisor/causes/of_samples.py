@@ -164,8 +164,7 @@ def account_of(
     pace = Pace.of(samples, step_ms, compiling)
     whole = sampled_of(samples)
     whole = replace(whole, is_pause=_pauses(whole, samples, pace))
-    loop = None if samples.loop is None else (samples.loop[0], samples.loop[1])
-    began_us = _first_step_us(stacks, whole, pace, loop)
+    began_us = _first_step_us(stacks, whole, pace, samples.loop)
     first_us = began_us or 0
     since = whole.at_us >= first_us
     runs = readable(stacks, unrecorded(whole.only(since), samples))
@@ -207,11 +206,10 @@ def _level(
     stepping: frozenset[tuple[str, int]],
 ) -> Level:
     """With all that is known of its loop and lines. Raises NoAccount."""
-    loop = None if samples.loop is None else (samples.loop[0], samples.loop[1])
-    level = loop_level(stacks, runs, pace, loop)
+    level = loop_level(stacks, runs, pace, samples.loop)
     if level is None:
         raise NoAccount("no loop of the program was seen to go round")
-    if samples.loop is None or place_of(stacks, level) != loop:
+    if samples.loop is None or place_of(stacks, level) != samples.loop[:2]:
         return with_each_round(stacks, level, stepping)
     level = within_lines(stacks, level, samples.loop[2:], pace)
     file = file_name(samples.loop[0])
@@ -237,7 +235,7 @@ def _first_step_us(
     stacks: Stacks,
     sampled: Sampled,
     pace: Pace,
-    loop: tuple[str, str] | None,
+    loop: tuple[str, str, int, int] | None,
 ) -> int | None:
     """When the statement that takes most of the steps is met first without compiling,
     us since the first sample; None where no step is seen.

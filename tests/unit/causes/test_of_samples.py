@@ -154,6 +154,24 @@ def test_what_keras_calls_at_each_epochs_end_comes_again(
     assert account.lasting.steps == steps
 
 
+def test_the_loop_of_a_list_comprehension_is_known_by_its_lines() -> None:
+    """Before Python 3.12 it has a frame of its own, as every other of the file: ten
+    steps on line 79, then validate on line 80 decodes for three times as long, going
+    round on lines 24 and 30.
+    """
+    module = "train.py:<module>"
+    steps = (f"{module}:79 train.py:<listcomp>:79 {RUNS}", 20)
+    decode = f"{module}:80 train.py:validate:61 train.py:<listcomp>:61 train.py:decode"
+    decodes = 20 * [(f"{decode}:24", 2), (f"{decode}:30", 1)]
+    script = 5 * [steps, *decodes]
+
+    account = account_of(
+        sampled(script, loop=("/home/me/train.py", "<listcomp>", 78, 80)), STEP_MS
+    )
+
+    assert shares(account) == {"steps": 0.25, "validate": 0.75}
+
+
 def test_files_are_named_for_the_function_that_reads_them() -> None:
     """Every 10 turns, line 44 calls evaluate, which reads by load for 20 samples of 25:
     only load can be called ahead.
