@@ -583,7 +583,10 @@ def _fix_of_its_line(
 ) -> Fix | None:
     """By a call on its line that costs much, or by what its function calls in loops."""
     place = part.places[0]
-    made = source.costly_call(place.file, place.line, "host")
+    is_inside = part.what != place.function and source.defines(part.what)
+    made = None  # of what the line calls, not of its function that takes the time
+    if not is_inside:
+        made = source.costly_call(place.file, place.line, "host")
     if made is not None:
         return _cheaper(made)
     singly = source.one_after_another(part.what)

@@ -154,6 +154,21 @@ def test_rows_that_are_computed_one_by_one_may_be_one_call(tmp_path: Path) -> No
     )
 
 
+@pytest.mark.parametrize("what", ["validate", "main"])
+def test_a_call_beside_the_function_that_takes_the_time_is_no_cause(
+    what: str, tmp_path: Path
+) -> None:
+    """The mean is cheap where validate, on the same line, is what is met."""
+    program = "import numpy as np\n" + 44 * "\n" + "print(np.mean(all), validate())\n"
+    (tmp_path / "train.py").write_text(program + "def validate():\n    pass\n")
+    one = account(part("other", 0.8, what))
+
+    (found,) = outside_of(one, None, "jax", ProgramSource(tmp_path))
+
+    assert found.fix is not None
+    assert ("np.mean" in found.fix.do) == (what == "main")
+
+
 def test_a_time_of_each_epoch_has_its_article() -> None:
     (found,) = outside_of(account(part("other", 0.3, "end of each epoch")), None)
 
