@@ -22,7 +22,6 @@ from tfadvisor.timeline.names.stack_frames import (
     Work,
     loops_over_steps,
 )
-from tfadvisor.trace.samples import NAMELESS
 
 if TYPE_CHECKING:
     from typing import Any
@@ -475,6 +474,8 @@ def _unusual(
 
 # Where the loop is.
 
+_COMPREHENSIONS = frozenset({"<dictcomp>", "<genexpr>", "<listcomp>", "<setcomp>"})
+
 
 def loop_level(
     stacks: Stacks,
@@ -646,7 +647,7 @@ def _is_at(stacks: Stacks, level: Level, loop: tuple[str, str, int, int]) -> boo
     comprehensions of one file are before Python 3.12, the one on its lines.
     """
     file, function, first, last = loop
-    if function not in NAMELESS:
+    if function not in _COMPREHENSIONS:
         return place_of(stacks, level) == (file, function)
     lines = [stacks.frames[key].line for key in distinct(level.statement).tolist()]
     is_there = all(first <= line <= last for line in lines)

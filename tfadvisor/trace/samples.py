@@ -30,7 +30,7 @@ MOST_SAMPLES = 2_000_000
 MOST_STACKS, DEEPEST = 40_000, 256
 BEFORE_NS = 10**8
 """So long before a window, and after it, nothing of it is being prepared or written."""
-NAMELESS = ("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>", "<lambda>")
+_NAMELESS = ("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>", "<lambda>")
 BETWEEN_EPOCHS = (
     "on_epoch_begin",
     "on_epoch_end",
@@ -176,7 +176,7 @@ class Samples(msgspec.Struct, frozen=True, dict=True):
         own = [
             frame
             for frame in stack
-            if owned[frame] and self.frames[frame][1] not in NAMELESS
+            if owned[frame] and self.frames[frame][1] not in _NAMELESS
         ]
         if not stack:
             return _NOWHERE
