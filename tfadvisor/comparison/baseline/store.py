@@ -31,6 +31,7 @@ from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import TraceError, UsageError, written
 from tfadvisor.files import only_writer, read_small_text, replace_file
 from tfadvisor.tallies import listed
+from tfadvisor.trace.remote_path import RemotePath
 
 _PENDING = ".pending"
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
@@ -67,6 +68,9 @@ def read_store(folder: Path) -> Contents:
 
 
 def _snapshot_files(folder: Path) -> list[Path]:
+    if isinstance(folder, RemotePath):
+        found = folder.glob("*/*.json")
+        return sorted(file for file in found if file.parent.name != _PENDING)
     models = [
         model
         for model in _listed(folder)
