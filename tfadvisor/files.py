@@ -36,6 +36,11 @@ _LOOK_AGAIN_S = 0.02
 _NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP)
 
 
+def is_of_a_store(path: Path) -> bool:
+    """Whether it is an address of an object store, where nobody asks for folders."""
+    return isinstance(path, RemotePath)
+
+
 def is_folder(path: Path) -> bool:
     """Raises OSError where nobody can say: of a name that is too long, of a folder into
     which nobody may look. From Python 3.14 `Path.is_dir` says no to these.

@@ -29,9 +29,13 @@ from tfadvisor.comparison.baseline.snapshot_json import (
 )
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import TraceError, UsageError, written
-from tfadvisor.files import only_writer, read_small_text, replace_file
+from tfadvisor.files import (
+    is_of_a_store,
+    only_writer,
+    read_small_text,
+    replace_file,
+)
 from tfadvisor.tallies import listed
-from tfadvisor.trace.remote_path import RemotePath
 
 _PENDING = ".pending"
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
@@ -68,7 +72,7 @@ def read_store(folder: Path) -> Contents:
 
 
 def _snapshot_files(folder: Path) -> list[Path]:
-    if isinstance(folder, RemotePath):
+    if is_of_a_store(folder):
         found = folder.glob("*/*.json")
         return sorted(file for file in found if file.parent.name != _PENDING)
     models = [
