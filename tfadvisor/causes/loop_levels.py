@@ -487,7 +487,7 @@ def loop_level(
     which lines it stands, where they are known. None where nothing goes round.
     """
     levels = list(_levels(stacks, sampled, pace))
-    by_place = [level for level in levels if loop and _is_at(stacks, level, loop)]
+    by_place = [level for level in levels if _is_at(stacks, level, loop)]
     training = [level for level in levels if loops_over_steps(*place_of(stacks, level))]
     half = sampled.us.sum() / 2
     main = [level for level in levels if level.sampled.us.sum() >= half]
@@ -642,10 +642,14 @@ def place_of(
     return frame.file, frame.function
 
 
-def _is_at(stacks: Stacks, level: Level, loop: tuple[str, str, int, int]) -> bool:
+def _is_at(
+    stacks: Stacks, level: Level, loop: tuple[str, str, int, int] | None
+) -> bool:
     """Whether a level is the loop's function; of several without a name, as list
     comprehensions of one file are before Python 3.12, the one on its lines.
     """
+    if loop is None:
+        return False
     file, function, first, last = loop
     if function not in _COMPREHENSIONS:
         return place_of(stacks, level) == (file, function)
