@@ -18,7 +18,7 @@ from tfadvisor.causes.called import (
     stored_in,
 )
 from tfadvisor.causes.loop_data import names_in
-from tfadvisor.causes.loop_elements import elements
+from tfadvisor.causes.loop_elements import elements, leaves_out
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import covers, head_of, own_nodes, scope_around, signature
 
@@ -67,7 +67,7 @@ class _Examples:
     def __init__(self, loop: ast.For) -> None:
         self.tape = _tape_of(loop)
         of_round = dict(elements(loop.target, loop.iter))
-        of_round = {} if _leaves_out(loop.iter) else of_round
+        of_round = {} if leaves_out(loop.iter) else of_round
         self._numbers = {name for name, array in of_round.items() if not array}
         self._arrays = {name: array for name, array in of_round.items() if array}
         self._made = {
@@ -165,12 +165,6 @@ class _OfBatch(ast.NodeTransformer):
             self.arrays.append(array)
             return ast.parse(array, mode="eval").body
         return self.generic_visit(node)
-
-
-def _leaves_out(iterated: ast.expr) -> bool:
-    """Whether a loop does not count from 0 by ones: `range(0, n, 8)`."""
-    counts = isinstance(iterated, ast.Call) and last_name(iterated) == "range"
-    return counts and len(getattr(iterated, "args", ())) != 1
 
 
 def _first(node: ast.Subscript) -> ast.expr:

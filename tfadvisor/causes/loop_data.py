@@ -51,6 +51,22 @@ def loops(tree: ast.Module) -> tuple[Loop, ...]:
     return tuple(sorted(found, key=lambda loop: -loop.lineno))
 
 
+def loops_around(
+    tree: ast.Module, names: frozenset[str]
+) -> list[tuple[Loop, list[ast.Call]]]:
+    """The innermost loops around calls of these names, with the calls, as they stand in
+    the file.
+    """
+    found: list[tuple[Loop, list[ast.Call]]] = []
+    seen = set[int]()
+    for loop in loops(tree):
+        calls = [call for call in calls_of(loop, names) if id(call) not in seen]
+        seen |= set(map(id, calls))
+        if calls:
+            found.append((loop, calls))
+    return found[::-1]
+
+
 def tie_in(
     loop: Loop,
     function: str,

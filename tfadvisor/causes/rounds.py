@@ -30,7 +30,7 @@ from tfadvisor.causes.loop_data import (
     asked_of,
     calls_of,
     feeds_itself,
-    loops,
+    loops_around,
     names_in,
 )
 from tfadvisor.causes.source_files import ParsedFile
@@ -74,24 +74,11 @@ def rounds_of(
     that does more than its rounds. is_pure: whether a function of the file can be
     compiled as it stands.
     """
-    names = with_aliases(parsed.tree, frozenset({step}))
-    found = _around(parsed, names) or _around(parsed, _callers(parsed, names))
+    tree = parsed.tree
+    names = with_aliases(tree, frozenset({step}))
+    found = loops_around(tree, names) or loops_around(tree, _callers(parsed, names))
     rounds = (_Reader(parsed, loop, calls, names, is_pure) for loop, calls in found)
     return [each.rounds() if each.does_nothing_else() else None for each in rounds]
-
-
-def _around(
-    parsed: ParsedFile, names: frozenset[str]
-) -> list[tuple[Loop, list[ast.Call]]]:
-    """The innermost loops around calls of these names, with the calls."""
-    found: list[tuple[Loop, list[ast.Call]]] = []
-    seen = set[int]()
-    for loop in loops(parsed.tree):
-        calls = [call for call in calls_of(loop, names) if id(call) not in seen]
-        seen |= set(map(id, calls))
-        if calls:
-            found.append((loop, calls))
-    return found[::-1]
 
 
 def _callers(parsed: ParsedFile, names: frozenset[str]) -> frozenset[str]:

@@ -5,7 +5,7 @@ no call needs what another gave, so that one call could compute all.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -13,19 +13,14 @@ from tfadvisor.causes.called import last_name
 from tfadvisor.causes.loop_data import (
     Loop,
     bindings_in,
-    calls_of,
     feeds_itself,
-    loops,
+    loops_around,
     may_feed,
     names_in,
 )
+from tfadvisor.causes.loop_elements import elements, leaves_out
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import head_of, with_aliases
-
-_PAIRING = frozenset({"zip"})
-_COUNTING = frozenset({"range", "arange"})
-_SHOWING = frozenset({"tqdm"})
-"""Around what a loop goes over."""
 
 
 class RowByRow(msgspec.Struct, frozen=True):
@@ -45,26 +40,15 @@ class RowByRow(msgspec.Struct, frozen=True):
 
 def row_by_row(parsed: ParsedFile, compiled: str) -> RowByRow | None:
     """The first loop of a file that calls this compiled function in such a way; None
-    where none does, or one does otherwise.
+    where none does, or one calls it otherwise: the steps may be those calls.
     """
     names = with_aliases(parsed.tree, frozenset({compiled}))
     found = [
-        _in_loop(loop, call)
-        for loop, call in _innermost(parsed.tree, names)
-        if not _is_needed(loop, call)
+        None if _is_needed(loop, call) else _in_loop(loop, call)
+        for loop, calls in loops_around(parsed.tree, names)
+        for call in calls
     ]
     return found[0] if found and all(found) else None
-
-
-def _innermost(
-    tree: ast.Module, names: frozenset[str]
-) -> Iterator[tuple[Loop, ast.Call]]:
-    seen = set[int]()
-    for loop in loops(tree):
-        for call in calls_of(loop, names):
-            if id(call) not in seen:
-                seen.add(id(call))
-                yield loop, call
 
 
 def _is_needed(loop: Loop, call: ast.Call) -> bool:
@@ -100,43 +84,14 @@ def _in_loop(loop: Loop, call: ast.Call) -> RowByRow | None:
 
 def _over(loop: Loop) -> dict[str, str]:
     """What each variable of the loop's head goes over: `x` -> `xs`; `i` -> "" for a
-    count. Empty where that is not known.
+    count from 0. Empty where that is not known.
     """
-    if isinstance(loop, ast.For):
-        return dict(_paired(loop.target, loop.iter))
-    generators: Sequence[ast.comprehension] = getattr(loop, "generators", ())
-    if len(generators) != 1:
+    heads: Sequence[ast.For | ast.comprehension] = (
+        [loop] if isinstance(loop, ast.For) else getattr(loop, "generators", ())
+    )
+    if len(heads) != 1 or leaves_out(heads[0].iter):
         return {}
-    return dict(_paired(generators[0].target, generators[0].iter))
-
-
-def _paired(target: ast.expr, goes_over: ast.expr) -> Iterable[tuple[str, str]]:
-    if isinstance(goes_over, ast.Call):
-        return _of_call(target, last_name(goes_over), goes_over.args)
-    if isinstance(target, ast.Name) and isinstance(goes_over, ast.Name | ast.Attribute):
-        return [(target.id, ast.unparse(goes_over))]
-    return ()
-
-
-def _of_call(
-    target: ast.expr, name: str, given: Sequence[ast.expr]
-) -> Iterable[tuple[str, str]]:
-    """Of `tqdm(xs)`, `enumerate(xs)`, `zip(xs, ys)` and `range(n)`."""
-    if name in _COUNTING:
-        return _counts(target)
-    if name in _SHOWING and given:
-        return _paired(target, given[0])
-    if not isinstance(target, ast.Tuple):
-        return ()
-    parts = list[ast.expr](target.elts)
-    if name == "enumerate" and given:
-        return [*_counts(parts[0]), *_paired(parts[-1], given[0])]
-    pairs = zip(parts, given, strict=False) if name in _PAIRING else ()
-    return [each for of, rows in pairs for each in _paired(of, rows)]
-
-
-def _counts(target: ast.expr) -> list[tuple[str, str]]:
-    return [(target.id, "")] if isinstance(target, ast.Name) else []
+    return dict(elements(heads[0].target, heads[0].iter))
 
 
 def _rows(argument: ast.expr, over: dict[str, str]) -> str | None:

@@ -11,10 +11,13 @@ import builtins
 import re
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from tfadvisor.causes.called import (
     CHANGING,
     COMPUTING,
     READING,
+    Called,
     Function,
     arguments_in,
     dotted,
@@ -58,6 +61,10 @@ _LAYERS = frozenset(
 _STATEFUL = re.compile(r"rand|rng|Generator|Variable|Model|Sequential|Queue|\Amake\Z")
 """In the name of the call that makes an object with a state."""
 _SEEDED = ("default_rng", "RandomState", "Random")
+_OF_DATA = frozenset(
+    name for kind in (bytes, dict, list, set, str, np.ndarray) for name in dir(kind)
+) | frozenset("get_shape iterrows itertuples lookup numpy set_shape to_numpy".split())
+"""Methods of plain values, of arrays and of tables."""
 _PLAIN = COMPUTING | READING | frozenset("bytes chr open ord print sum".split())
 
 
@@ -87,7 +94,11 @@ class SameEachTime:
 
         def is_known(node: ast.AST) -> bool:
             if isinstance(node, ast.Call):
-                return self._is_known_call(node, parsed, own, seeded)
+                is_known = self._is_known_call(node, parsed, own, seeded)
+                called = parsed.names.called(node)
+                if not is_known or not called.is_method or called.names[0] in own:
+                    return is_known
+                return self._is_known_method(called, mapped, parsed, depth)
             if isinstance(node, ast.Name):
                 is_read = isinstance(node.ctx, ast.Load) and node.id not in own
                 return not is_read or self._is_known_name(
@@ -112,6 +123,31 @@ class SameEachTime:
         if called.is_method:
             return name not in _DRAWING and not draws
         return name in _PLAIN or (name not in own and self._is_own(name, parsed))
+
+    def _is_known_method(
+        self, called: Called, mapped: Mapped, parsed: ParsedFile, depth: int
+    ) -> bool:
+        """Of what the function does not make itself: one that plain values have too,
+        one of the files that gives the same, or one of an object that a known package
+        makes.
+        """
+        root, *_, name = called.names
+        is_asked_of_self = called.names == ["self", name]
+        if root == "" or is_asked_of_self or name in _OF_DATA:
+            return True
+        defined = self.definition(name)
+        if defined is not None:
+            return self.gives_same(*defined, depth + 1)
+        scopes = [*_around(parsed.tree, mapped), parsed.tree]
+        made = [value for scope in scopes for value, _ in _bindings(scope, root)]
+        return bool(made) and all(self._computes(value, parsed) for value in made)
+
+    def _computes(self, made: ast.expr | None, parsed: ParsedFile) -> bool:
+        """Whether a known package makes an object that has no state."""
+        if not isinstance(made, ast.Call):
+            return False
+        called = parsed.names.called(made)
+        return called.package in _COMPUTES and not _DRAWS.search(called.path)
 
     def _is_own(self, name: str, parsed: ParsedFile) -> bool:
         return self.definition(name) is not None or self._is_layer(name, parsed)

@@ -105,6 +105,41 @@ def test_functions_that_may_change(body: str) -> None:
     assert not one(body, helps="return x + np.random.rand()").is_same
 
 
+OBJECTS = """\
+import albumentations as A
+turn = A.Compose([A.Rotate()])
+names = {"a": 1}
+class Noise:
+    def __init__(self, by, table):
+        self.by, self.table = by, table
+    def add(self, x):
+        return x + np.random.rand()
+    def halve(self, x):
+        return x / self.by
+noise = Noise(2, {})
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "is_same"),
+    [
+        ("return turn.process(x), y", False),
+        ("return noise.add(x), y", False),
+        ("return noise.other(x), y", False),
+        ("return noise.halve(x), y", True),
+        ("return noise.table.apply(x), y", False),
+        ("return x.numpy() * names.get(y, 0), y", True),
+    ],
+)
+def test_methods_of_objects_that_the_function_does_not_make(
+    body: str, *, is_same: bool
+) -> None:
+    """An object of another package, or of a class whose method draws, may change."""
+    program = PROGRAM.replace("def helper", f"{OBJECTS}def helper")
+
+    assert one(body, program=program).is_same is is_same
+
+
 @pytest.mark.parametrize(
     "stages",
     [

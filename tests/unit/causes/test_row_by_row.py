@@ -76,6 +76,9 @@ def test_a_call_for_one_row_each_is_known(
         ("for x in xs", "x = x * 2; found.append(predict(params, x + 1))"),
         ("for x in xs", "found.append(predict(params, row=x))"),
         ("for x in xs", "found.append(predict(params, *x))"),
+        ("for i in range(0, len(xs), 8)", "found.append(predict(params, xs[i]))"),
+        ("for i in range(3, len(xs))", "found.append(predict(params, xs[i]))"),
+        ("for i, x in enumerate(xs, 1)", "found.append(predict(params, ys[i]))"),
     ],
     ids=str,
 )
@@ -83,3 +86,13 @@ def test_calls_that_need_each_other_or_whose_rows_are_not_known_are_none(
     tmp_path: Path, head: str, statement: str
 ) -> None:
     assert read(tmp_path, head, statement) is None
+
+
+def test_a_function_that_another_loop_trains_by_is_not_blamed(tmp_path: Path) -> None:
+    """The steps may be the other loop's calls, each of which needs the one before."""
+    text = PROGRAM.replace("HEAD", "for x in xs")
+    text = text.replace("STATEMENT", "found.append(predict(params, x))")
+    text += "for x in data:\n    params = predict(params, x)\n"
+    (tmp_path / "train.py").write_text(text)
+
+    assert ProgramSource(tmp_path).row_by_row("predict") is None
