@@ -36,9 +36,15 @@ _LOOK_AGAIN_S = 0.02
 _NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP)
 
 
-def is_of_a_store(path: Path) -> bool:
-    """Whether it is an address of an object store, where nobody asks for folders."""
+def is_remote(path: Path) -> bool:
+    """Whether it is an address, below which objects are listed and no folders."""
     return isinstance(path, RemotePath)
+
+
+def check_searchable(folder: Path) -> None:
+    """Raises PermissionError for a folder that may be listed and not looked into."""
+    if not os.access(folder, os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
 
 
 def is_folder(path: Path) -> bool:

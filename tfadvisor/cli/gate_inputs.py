@@ -27,7 +27,7 @@ from tfadvisor.comparison.gate.read_config import known_names, read
 from tfadvisor.errors import NothingToCompare, TraceError, UsageError
 from tfadvisor.report import PageData, Report
 from tfadvisor.report.forms import as_html
-from tfadvisor.trace import Run, check_runs_readable, find_runs
+from tfadvisor.trace import Run, all_runs
 from tfadvisor.trace.remote_path import place_of
 
 DEFAULT_STORE = Path(".tfadvisor") / "baselines"
@@ -155,7 +155,6 @@ def stored_runs(
         )
     if contents.runs or not store.is_dir():
         return [kept.snapshot for kept in contents.runs]
-    check_runs_readable(store)
-    runs = find_runs(store)[:DEFAULT_KEEP]
+    runs = all_runs(store)[:DEFAULT_KEEP]
     reports = [report_of(run.files, newest(options)) for run in reversed(runs)]
     return [judged_snapshot(report, model, labels) for report in reports]

@@ -4,12 +4,11 @@ of one run.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from os import PathLike
@@ -20,7 +19,7 @@ import msgspec
 
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import TraceError, UsageError
-from tfadvisor.files import is_folder, temporary_folder
+from tfadvisor.files import check_searchable, is_folder, temporary_folder
 from tfadvisor.tallies import listed
 from tfadvisor.trace.remote_path import RemotePath, place_of
 from tfadvisor.trace.stores import Unreachable
@@ -81,10 +80,22 @@ def find_runs(root: Path, within: Path | None = None) -> list[Run]:
     return _joined(_separate_runs(root, within))
 
 
-def _separate_runs(root: Path, within: Path | None) -> list[Run]:
-    """One for each folder."""
+def all_runs(root: Path) -> list[Run]:
+    """As find_runs. Raises TraceError where a folder in which runs lie cannot be looked
+    into.
+    """
+    refused: list[OSError] = []
+    runs = _joined(_separate_runs(root, None, refused))
+    _check_none_hidden(root, refused)
+    return runs
+
+
+def _separate_runs(
+    root: Path, within: Path | None, refused: list[OSError] | None = None
+) -> list[Run]:
+    """One for each folder. refused: gets the errors of those that cannot be read."""
     runs = []
-    for folder, traces in _folders_with_traces(root, within):
+    for folder, traces in _folders_with_traces(root, within, refused):
         if traces:
             files = _one_per_host(tuple(sorted(traces)))
             runs.append(Run(_run_name(folder, root), folder, files))
@@ -297,9 +308,10 @@ def _run_in_folder(
 ) -> tuple[Run, int]:
     if not isinstance(root, RemotePath):
         _check_readable(root)
-        if run is None:
-            check_runs_readable(root, within)
-    runs = _separate_runs(root, within)
+    refused: list[OSError] = []
+    runs = _separate_runs(root, within, refused)
+    if run is None:
+        _check_none_hidden(root, refused)
     if not runs:
         raise _nothing_in(root, within)
     if run is None:
@@ -396,15 +408,10 @@ def _check_readable(root: Path) -> None:
         )
 
 
-def check_runs_readable(root: Path, within: Path | None = None) -> None:
+def _check_none_hidden(root: Path, refused: Sequence[OSError]) -> None:
     """Raises TraceError where a folder in which runs lie cannot be looked into: nobody
-    knows then which run is the newest.
+    knows then which run is the newest. refused: the errors of folders below the root.
     """
-    refused: list[OSError] = []
-    for folder, _ in _folders_with_files(root, within, refused.append):
-        if not os.access(folder, os.X_OK):
-            why = os.strerror(errno.EACCES)
-            refused.append(PermissionError(errno.EACCES, why, str(folder)))
     for error in refused:
         place = Path(error.filename)
         if set(_OF_RUNS) & set(place.relative_to(root).parts):
@@ -418,6 +425,7 @@ def check_runs_readable(root: Path, within: Path | None = None) -> None:
 def _folders_with_traces(
     root: Path,
     within: Path | None,
+    refused: list[OSError] | None,
 ) -> Iterator[tuple[Path, list[Path]]]:
     """Every folder below root with its traces. Of an address raises TraceError when it
     cannot be listed.
@@ -427,22 +435,32 @@ def _folders_with_traces(
         traces = (file for file in below if file.name.endswith(_TRACE_ENDINGS))
         yield from listed((file.parent, file) for file in traces).items()
         return
-    for folder, files in _folders_with_files(root, within):
+    for folder, files in _folders_with_files(root, within, refused):
+        if refused is not None:
+            _note_unsearchable(folder, refused)
         yield folder, [folder / name for name in files if name.endswith(_TRACE_ENDINGS)]
+
+
+def _note_unsearchable(folder: Path, refused: list[OSError]) -> None:
+    try:
+        check_searchable(folder)
+    except OSError as error:
+        refused.append(error)
 
 
 def _folders_with_files(
     root: Path,
     within: Path | None,
-    refused: Callable[[OSError], object] | None = None,
+    refused: list[OSError] | None = None,
 ) -> list[tuple[Path, list[str]]]:
     """Every folder below root with its files, symbolic links followed once, but into no
     folder of the system. refused: gets the error of each folder that cannot be listed.
     """
+    said = None if refused is None else refused.append
     seen: set[tuple[int, int]] = set()
     system = _system_devices()
     found = []
-    for place, subfolders, files in os.walk(root, onerror=refused, followlinks=True):
+    for place, subfolders, files in os.walk(root, onerror=said, followlinks=True):
         folder = Path(place)
         try:
             status = folder.stat()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,7 +29,8 @@ from tfadvisor.comparison.baseline.snapshot_json import (
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import TraceError, UsageError, written
 from tfadvisor.files import (
-    is_of_a_store,
+    check_searchable,
+    is_remote,
     only_writer,
     read_small_text,
     replace_file,
@@ -72,7 +72,7 @@ def read_store(folder: Path) -> Contents:
 
 
 def _snapshot_files(folder: Path) -> list[Path]:
-    if is_of_a_store(folder):
+    if is_remote(folder):
         found = folder.glob("*/*.json")
         return sorted(file for file in found if file.parent.name != _PENDING)
     models = [
@@ -88,8 +88,8 @@ def _listed(folder: Path) -> list[Path]:
     """What lies in a folder; nothing where it is not there."""
     try:
         found = list(folder.iterdir())
-        if found and not os.access(folder, os.X_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+        if found:
+            check_searchable(folder)
     except OSError as error:
         if error.errno == errno.ENOENT and not folder.is_symlink():
             return []
