@@ -205,7 +205,6 @@ DOORS = (
     "program.looked_up",
     "program.loops_around",
     "program.differentiated",
-    "program.made_of",
     "program.mapped_loops",
     "program.matrix_products",
     "program.only_for_numbers",

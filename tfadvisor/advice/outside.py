@@ -50,8 +50,6 @@ _WORTH_A_FINDING = 0.03
 _NAMES_THE_RUN = 0.15
 _SOME, _MUCH, _MOSTLY = 0.1, 0.3, 0.5
 """Of a part's time."""
-
-
 _MUCH_ONCE, _LONG_ONCE_SECONDS = 0.2, 3.0
 """Of the run so far, and at least, that what compiles once takes to be a finding."""
 _IN_NO_STEP = "It is in no ordinary step: no share of the step counts it."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tfadvisor.metrics.capture import framework
@@ -28,18 +29,27 @@ class _Driven(NamedTuple):
 @once
 def _driven(question: Question) -> _Driven:
     """Raises MetricAbsent."""
-    if framework(question) != "jax":
-        raise MetricAbsent("the program is not written in JAX")
-    source = question.settings.source
-    if source is None:
-        raise MetricAbsent("the program's source is not given: --source DIR")
+    source = _source_of_jax(question)
     functions = _functions(question, source)
     for function in functions:
         found = source.driven_rounds(function)
         if found is not None:
             return _Driven(function, found)
-    words = " or ".join(functions) or "a compiled function"
-    raise MetricAbsent(f"no loop does nothing but rounds of {words}")
+    raise MetricAbsent(f"no loop does nothing but rounds of {_any_of(functions)}")
+
+
+def _source_of_jax(question: Question) -> ProgramSource:
+    """Raises MetricAbsent for other programs, and without their files."""
+    if framework(question) != "jax":
+        raise MetricAbsent("the program is not written in JAX")
+    source = question.settings.source
+    if source is None:
+        raise MetricAbsent("the program's source is not given: --source DIR")
+    return source
+
+
+def _any_of(functions: Sequence[str]) -> str:
+    return " or ".join(functions) or "a compiled function"
 
 
 def _functions(question: Question, source: ProgramSource) -> list[str]:
@@ -114,17 +124,14 @@ class _OfRows(NamedTuple):
 @once
 def _of_rows(question: Question) -> _OfRows:
     """Raises MetricAbsent."""
-    if framework(question) != "jax":
-        raise MetricAbsent("the program is not written in JAX")
-    source = question.settings.source
-    if source is None:
-        raise MetricAbsent("the program's source is not given: --source DIR")
+    source = _source_of_jax(question)
     functions = _functions(question, source)
     for found in map(source.row_by_row, functions):
         if found is not None:
             return _OfRows(*found)
-    words = " or ".join(functions) or "a compiled function"
-    raise MetricAbsent(f"no loop is known to call {words} for one row after another")
+    raise MetricAbsent(
+        f"no loop is known to call {_any_of(functions)} for one row after another"
+    )
 
 
 @metric

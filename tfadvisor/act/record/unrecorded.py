@@ -37,8 +37,8 @@ class Nothing(msgspec.Struct, frozen=True):
 
     @property
     def most(self) -> str:
-        """What took most of the time, behind a colon; "" for nothing, or unknown."""
-        return f": {self.went.most}" if self.went and self.went.most else ""
+        """What took most of the time; "" for nothing, or unknown."""
+        return self.went.most if self.went else ""
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -136,9 +136,9 @@ def _failed(ended: _Ended) -> tuple[str, str]:
 
 def _never_stepped(ended: _Ended) -> tuple[str, str]:
     compiled = sum(process.compiled for process in ended.found.processes)
+    known = filter(None, (f"{compiled:,} compilations", ended.found.most))
     return (
-        f"{ended.head} and never came to steps that repeat ({compiled:,} "
-        f"compilations{ended.found.most.replace(':', ';', 1)}).",
+        f"{ended.head} and never came to steps that repeat ({'; '.join(known)}).",
         "Let it run for longer, say when with --after SECONDS, or record the block "
         "with tfadvisor.profile().",
     )
@@ -176,9 +176,10 @@ def gave_up(
         )
 
     why = f" ({found.why})" if found.why else ""
+    most = f": {found.most}" if found.most else ""
     cause = (
-        f"no steps that repeat were found in {seconds:.0f} s{why}{found.most}; it goes "
-        "on unrecorded."
+        f"no steps that repeat were found in {seconds:.0f} s{why}{most}; it goes on "
+        "unrecorded."
     )
     if compiles:
         return TraceError(
