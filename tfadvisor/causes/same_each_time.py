@@ -17,7 +17,6 @@ from tfadvisor.causes.called import (
     CHANGING,
     COMPUTING,
     READING,
-    Called,
     Function,
     arguments_in,
     dotted,
@@ -94,11 +93,9 @@ class SameEachTime:
 
         def is_known(node: ast.AST) -> bool:
             if isinstance(node, ast.Call):
-                is_known = self._is_known_call(node, parsed, own, seeded)
-                called = parsed.names.called(node)
-                if not is_known or not called.is_method or called.names[0] in own:
-                    return is_known
-                return self._is_known_method(called, mapped, parsed, depth)
+                return self._is_known_call(
+                    node, parsed, own, seeded
+                ) and self._is_known_method(node, mapped, parsed, depth)
             if isinstance(node, ast.Name):
                 is_read = isinstance(node.ctx, ast.Load) and node.id not in own
                 return not is_read or self._is_known_name(
@@ -125,15 +122,17 @@ class SameEachTime:
         return name in _PLAIN or (name not in own and self._is_own(name, parsed))
 
     def _is_known_method(
-        self, called: Called, mapped: Mapped, parsed: ParsedFile, depth: int
+        self, call: ast.Call, mapped: Mapped, parsed: ParsedFile, depth: int
     ) -> bool:
         """Of what the function does not make itself: one that plain values have too,
         one of the files that gives the same, or one of an object that a known package
-        makes.
+        makes. True for what is no method of such an object.
         """
-        root, *_, name = called.names
+        called = parsed.names.called(call)
+        root, name = called.names[0], called.names[-1]
+        is_inside = root == "" or root in arguments_in(mapped) | stored_in(mapped)
         is_asked_of_self = called.names == ["self", name]
-        if root == "" or is_asked_of_self or name in _OF_DATA:
+        if not called.is_method or is_inside or is_asked_of_self or name in _OF_DATA:
             return True
         defined = self.definition(name)
         if defined is not None:

@@ -46,7 +46,7 @@ _OPEN = (TimeClass.HOST, TimeClass.INPUT, TimeClass.LAUNCH, TimeClass.IDLE)
 
 def held_up_by_python(question: Question) -> float:
     """Share of step time, at most, that Python of the thread that dispatches can hold
-    up: that in which no device works while it runs. A thread of JAX that never waits
+    up: that in which no device works while it runs. A thread of JAX that hardly waits
     for the devices is what the step waits for, so its Python takes its time whatever
     they work on meanwhile: then all time in which no device works, nor anything
     compiles.
@@ -58,14 +58,16 @@ def held_up_by_python(question: Question) -> float:
 
 
 def sets_the_pace(question: Question) -> bool:
-    """Whether the steps dispatch ahead, as JAX's do, and nothing of them waits."""
+    """Whether the steps dispatch ahead, as JAX's do, and hardly wait for the devices,
+    in them or behind them.
+    """
     account = question.settings.account
     if account is None or question.run.hosts[0].capture.framework != "jax":
         return False
     steps, *others = account.lasting.parts
     waits = sum(part.fraction for part in others if part.what == WAITING)
     waits += sum(part.fraction for part in steps.statements if part.what == WAITING)
-    return waits < _WAITS
+    return waits < _WAITS * steps.fraction
 
 
 def python_lines(question: Question) -> Iterator[InPython]:

@@ -456,11 +456,11 @@ def _folders_with_files(
     """Every folder below root with its files, symbolic links followed once, but into no
     folder of the system. refused: gets the error of each folder that cannot be listed.
     """
-    said = None if refused is None else refused.append
+    onerror = None if refused is None else refused.append
     seen: set[tuple[int, int]] = set()
     system = _system_devices()
     found = []
-    for place, subfolders, files in os.walk(root, onerror=said, followlinks=True):
+    for place, subfolders, files in os.walk(root, onerror=onerror, followlinks=True):
         folder = Path(place)
         try:
             status = folder.stat()

@@ -60,6 +60,34 @@ def test_it_is_no_more_than_the_devices_wait(tmp_path: Path) -> None:
     assert found.value("element_loop_fraction") == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize(
+    ("dispatches", "waits", "fraction"), [(15, 0, 0.25), (14, 1, 0.1)]
+)
+def test_python_of_a_thread_that_hardly_waits_counts_in_full(
+    dispatches: int, waits: int, fraction: float, tmp_path: Path
+) -> None:
+    """A call of 7 ms, then the GPU works for 2 ms and for 1 ms Python alone runs. In 5
+    of 20 samples the thread is in pairs: where none waits that is what a step takes,
+    where one does no more than the 1 ms.
+    """
+    (tmp_path / "train.py").write_text(PROGRAM, encoding="utf-8")
+    source = ProgramSource(tmp_path)
+    turn = [
+        (f"{MAIN}:11 train.py:pairs:7", 5),
+        (f"{MAIN}:12", dispatches),
+        *[(f"{MAIN}:13 {ARRAY}:_value:637", waits)] * bool(waits),
+    ]
+    account = account_of(sampled(20 * turn), 200.0, on_host=source.runs_on_host)
+    built = trace().steps(5, 10_000)
+    for at in range(0, 50_000, 10_000):
+        built.call("PjitFunction(step)", at, at + 7_000)
+        built.busy("GPU:0", (at + 7_000, at + 9_000))
+
+    found = built.measure(Settings(source=source, account=account))
+
+    assert found.value("element_loop_fraction") == pytest.approx(fraction, abs=0.01)
+
+
 def test_a_line_in_no_loop_but_that_of_the_steps_is_none(tmp_path: Path) -> None:
     """Line 12 lies in the loop that calls what is compiled."""
     found = measured(tmp_path, 4_000, 5)
