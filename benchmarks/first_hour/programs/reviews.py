@@ -63,14 +63,14 @@ class Histograms(tf.keras.callbacks.Callback):
 
 
 def main():
-    texts, labels = made_reviews(3200)
+    texts, labels = made_reviews(6400)
     held_texts, held_labels = made_reviews(40)
     dataset = tf.data.Dataset.from_tensor_slices((texts, labels))
-    dataset = dataset.shuffle(1000).map(encoded).batch(32)
+    dataset = dataset.shuffle(1000).map(encoded).batch(64)
     model = tf.keras.Sequential(
         [
             tf.keras.layers.Embedding(WORDS + 1, 64),
-            tf.keras.layers.Conv1D(64, 5, activation="relu"),
+            tf.keras.layers.Conv1D(32, 5, activation="relu"),
             tf.keras.layers.GlobalMaxPooling1D(),
             tf.keras.layers.Dense(64, activation="relu"),
             tf.keras.layers.Dense(1, activation="sigmoid"),
