@@ -145,6 +145,7 @@ def outside_of(
             *_compiled_in_steps(account, framework, source),
             *_op_by_op_in_steps(account, framework, source),
         ]
+        found = [_of_a_hook(part, source) for part in found]
         return tuple(sorted(found, key=lambda part: -part.share))
     if measured is None or measured.between < LARGE_OUTSIDE:
         return ()
@@ -163,6 +164,30 @@ def outside_of(
             fix=None,
         ),
     )
+
+
+def _of_a_hook(found: Outside, source: ProgramSource | None) -> Outside:
+    """With how a callback of the program does it less often, where its first line is
+    of one that nothing comes back from.
+    """
+    if source is None or not found.places or found.category not in ("host", "launch"):
+        return found
+    file, line = found.places[0].file, found.places[0].line or 0
+    hook = source.hook_at(file, line)
+    edit = None if hook is None else source.hook_edit(hook, [(file, line)])
+    if hook is None or edit is None:
+        return found
+    fix = Fix(
+        "code",
+        f"It is in {hook.words}. {edit.words}",
+        edit.after,
+        {},
+        "any framework",
+        "What it shows, saves or keeps comes less often.",
+        cures="work after every batch that the step does not need",
+        before=edit.before,
+    )
+    return replace(found, fix=fix)
 
 
 def _unrolled_once(account: RunAccount, source: ProgramSource | None) -> list[Outside]:

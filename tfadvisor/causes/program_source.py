@@ -34,6 +34,8 @@ from tfadvisor.causes.eager_ops import EagerOps, EagerSource, base_of, eager_ops
 from tfadvisor.causes.given_anew import Program, call_that_gives, given_anew
 from tfadvisor.causes.graph_anew import graph_anew
 from tfadvisor.causes.growing import Growing, growing_on
+from tfadvisor.causes.hook_edits import HookEdit, done_on, every_nth, runs_seldom
+from tfadvisor.causes.hooks import Hook, hooks_of
 from tfadvisor.causes.indexed import Indexed, indexed_on
 from tfadvisor.causes.loop_data import (
     Loop,
@@ -721,6 +723,30 @@ class ProgramSource:
         for parsed in self.files.first(_MOST_SEARCHED):
             found += [line.partition("#")[0] for line in parsed.lines]
         return found
+
+    @cached_property
+    def _hooks(self) -> tuple[Hook, ...]:
+        return hooks_of(self.files.first(_MOST_SEARCHED))
+
+    def hook_at(self, file: str, line: int) -> Hook | None:
+        """The function around a line that a training loop calls around its batches, and
+        of which it takes nothing back; None where there is none, or the line runs for
+        some of the batches already.
+        """
+        for hook in self._hooks:
+            if hook.holds(file, line):
+                own = hook.line_in(file, line)
+                return None if own is None or runs_seldom(hook, own) else hook
+        return None
+
+    def done_by_hook(self, hook: Hook, file: str, line: int) -> str:
+        """As done_on."""
+        return done_on(hook, file, line)
+
+    def hook_edit(self, hook: Hook, at: Sequence[tuple[str, int]]) -> HookEdit | None:
+        """As every_nth of the lines of the hook that come to these, by file."""
+        lines = [hook.line_in(file, line) for file, line in at]
+        return every_nth(hook, [line for line in lines if line is not None])
 
     def witness(self, spent: Spent) -> Witness | None:
         """What the source says of the call on that line; None where it is not known."""

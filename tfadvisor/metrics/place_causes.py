@@ -137,26 +137,36 @@ def _sampled_cause(question: Question) -> str | None:
     return None
 
 
+def class_cause(question: Question, kind: TimeClass) -> str:
+    """What the activity that takes most of a class is spent on. Raises MetricAbsent."""
+    largest = _largest(question, kind)
+    done = _mostly(causes_of(question.run).get((kind, largest)))
+    if done is None:
+        found = _sampled_cause(question) if kind is TimeClass.HOST else None
+        if found is None:
+            why = f"nothing inside of {largest} tells what it is spent on"
+            raise MetricAbsent(why)
+        return found
+    return done.slug
+
+
+def class_tie(question: Question, kind: TimeClass) -> str:
+    """How that activity is tied to the step. Raises MetricAbsent."""
+    if question.settings.source is None:
+        raise MetricAbsent("the program's source is not given: --source DIR")
+    causes = causes_of(question.run, question.settings.source)
+    known = causes.get((kind, _largest(question, kind)))
+    if known is None or known.tie is None:
+        raise MetricAbsent("no loop in the source calls it beside a step")
+    return known.tie
+
+
 def _register_class(kind: TimeClass) -> None:
     def cause(question: Question) -> str:
-        largest = _largest(question, kind)
-        done = _mostly(causes_of(question.run).get((kind, largest)))
-        if done is None:
-            found = _sampled_cause(question) if kind is TimeClass.HOST else None
-            if found is None:
-                why = f"nothing inside of {largest} tells what it is spent on"
-                raise MetricAbsent(why)
-            return found
-        return done.slug
+        return class_cause(question, kind)
 
     def tie(question: Question) -> str:
-        if question.settings.source is None:
-            raise MetricAbsent("the program's source is not given: --source DIR")
-        causes = causes_of(question.run, question.settings.source)
-        known = causes.get((kind, _largest(question, kind)))
-        if known is None or known.tie is None:
-            raise MetricAbsent("no loop in the source calls it beside a step")
-        return known.tie
+        return class_tie(question, kind)
 
     tie.__name__ = f"{kind.label}_tie"
     tie.__doc__ = (

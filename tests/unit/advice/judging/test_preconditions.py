@@ -58,7 +58,6 @@ WORLD: Mapping[str, tuple[Value, ...]] = {
     "input_cause": CAUSES,
     "evaluated_result": ("goes into no step", "may go into the step", None),
     "host_tie": ("argument", "result", "step", None),
-    "host_frame_runs_step": YES_OR_NO,
     "d2d_donates": ("yes", "no", "in vain", None),
     "loop_beside_rounds": YES_OR_NO,
     "driven_loop_collects": YES_OR_NO,
