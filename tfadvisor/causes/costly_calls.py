@@ -14,9 +14,12 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from tfadvisor.causes.called import Called, FileNames, dotted
+from tfadvisor.causes.grown_lists import is_grown
 from tfadvisor.causes.last_of_all import last_of_all
 from tfadvisor.causes.loop_data import all_bindings_in
 from tfadvisor.causes.of_numpy import is_of_numpy
+from tfadvisor.causes.read_again import read_again
+from tfadvisor.causes.searched_lists import searched
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.used_for import used_for
 from tfadvisor.causes.witness import covers, own_nodes, scope_around
@@ -56,8 +59,9 @@ class CostlyCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """That it has at least."""
     constant: int | None = None
     """Its first argument."""
-    first: Literal["", "list", "name"] = ""
-    """What its first argument is written as."""
+    first: Literal["", "list", "name", "grown"] = ""
+    """What its first argument is written as; grown: of a list to which the program
+    appends."""
     owner: tuple[str, ...] = ()
     """Of a method, how what it belongs to is called."""
     around: bool = False
@@ -146,9 +150,15 @@ class CallsOfFile:
             if where == "device" and not known.is_on(paths):
                 continue
             for call in made:
-                if _is_meant(known, call) and not self._makes_data(known, call, where):
+                if _is_meant(known, call) and not self._is_excepted(known, call, where):
                     return MadeCall(known, call.words, call.own, call.lines)
         return None
+
+    def _is_excepted(self, known: CostlyCall, made: _Made, where: Where) -> bool:
+        """Whether what it is given shows that it is not meant."""
+        if known.first == "grown" and made.call is not None:
+            return not any(is_grown(self._parsed, each) for each in made.call.args[:1])
+        return self._makes_data(known, made, where)
 
     def _makes_data(self, known: CostlyCall, made: _Made, where: Where) -> bool:
         if not known.but_of_numpy or where != "launch" or made.call is None:
@@ -167,6 +177,10 @@ class CallsOfFile:
 
     def _made(self, function: ast.AST) -> Iterator[_Made]:
         for node in own_nodes(function):
+            if isinstance(node, ast.Call | ast.Subscript):
+                yield from self._of_file(node)
+            if isinstance(node, ast.Call | ast.Compare):
+                yield from self._of_list(node)
             if isinstance(node, ast.Call):
                 yield from self._of_last(node, function)
                 yield from self._of_use(node, function)
@@ -194,6 +208,18 @@ class CallsOfFile:
         name = called.path or (origin[0] if origin else "") or called.words
         method = () if called.path else tuple(called.names)
         return _Made(name, called.words, call, call, method, _by_fourier(call, name))
+
+    def _of_file(self, node: ast.Call | ast.Subscript) -> Iterator[_Made]:
+        """What reads the same whole file, or member of one, in each call."""
+        found = read_again(self._parsed, node)
+        if found is not None:
+            yield _Made(found.name, found.words, node, None, (), found.own)
+
+    def _of_list(self, node: ast.Call | ast.Compare) -> Iterator[_Made]:
+        """What goes through a list for one element."""
+        found = searched(self._parsed, node)
+        if found is not None:
+            yield _Made(found.name, found.words, node, None, (), found.own)
 
     def _of_last(self, call: ast.Call, function: ast.AST) -> Iterator[_Made]:
         """All prefixes, of which the function takes the last alone."""

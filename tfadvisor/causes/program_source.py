@@ -75,6 +75,7 @@ from tfadvisor.causes.range_index import RangeIndex, range_index
 from tfadvisor.causes.read_each_round import ReadEachRound, read_each_round
 from tfadvisor.causes.rounds import Rounds, rounds_of
 from tfadvisor.causes.row_by_row import RowByRow, row_by_row
+from tfadvisor.causes.rows_at_once import RowsAtOnce, rows_at_once
 from tfadvisor.causes.rows_last import RowsLast, rows_last
 from tfadvisor.causes.runs_once import runs_once
 from tfadvisor.causes.session_runs import SessionRuns, session_runs
@@ -624,6 +625,11 @@ class ProgramSource:
         """As of the file; False where that is not there."""
         parsed = self.files.read(file)
         return parsed is not None and makes_array(parsed, line)
+
+    def rows_at_once(self, file: str, line: int) -> RowsAtOnce | None:
+        """As of the file; None where that is not there."""
+        parsed = self.files.read(file)
+        return None if parsed is None else rows_at_once(parsed, line)
 
     def range_index(self, file: str, line: int) -> RangeIndex | None:
         """As of the file; None where that is not there."""

@@ -14,7 +14,9 @@ from tfadvisor.vocabulary import Better, TimeClass
 
 if TYPE_CHECKING:
     from tfadvisor.causes import ProgramSource, RunPlace, RunShare
+    from tfadvisor.causes.costly_calls import MadeCall
     from tfadvisor.causes.range_index import RangeIndex
+    from tfadvisor.causes.rows_at_once import RowsAtOnce
 
 
 class _InLoop(NamedTuple):
@@ -87,8 +89,13 @@ def _caller(
     calling: _LoopAround,
 ) -> RunPlace | None:
     """The line in a loop that calls the function of a line, or one that calls that, all
-    of single numbers; None for none.
+    of single numbers; or that calls it for one row after another, where NumPy can do
+    all at once. None for none.
     """
+    for by in lines_that_call(calls, place):
+        rows = source.rows_at_once(by.file, by.line)
+        if rows is not None and rows.called == place.function:
+            return by
     callees = [place]
     for callee in callees:
         if not source.is_of_numbers(callee.file, callee.line):
@@ -176,28 +183,114 @@ def element_loop_callee(question: Question) -> str:
     return place.function
 
 
-def _range_index(question: Question) -> RangeIndex:
-    """On that line. Raises MetricAbsent."""
+# What the same costs less by, where the source shows it.
+
+
+class _Change(NamedTuple):
+    words: str
+    before: str
+    after: str
+    cost: str
+
+
+@once
+def _change(question: Question) -> _Change:
+    """Of the loop whose line takes most. Raises MetricAbsent."""
+    first, source = _in_loops(question)[0], question.settings.source
+    by = first.by or first.place
+    if source is None:
+        raise MetricAbsent("the program's files are not there")
+    made = source.costly_call(first.place.file, first.place.line, "host")
+    if made is not None and made.own and made.known.calls[0] in _SEARCHES:
+        return _of_search(first, made)
+    rows = source.rows_at_once(by.file, by.line)
+    if rows is not None:
+        return _of_rows(rows, by)
+    index = source.range_index(first.place.file, first.place.line)
+    if index is None:
+        raise MetricAbsent("the source does not show that other operations do the same")
+    return _of_range(first, index)
+
+
+_SEARCHES = ("list.index()", "x in list")
+"""As costly_calls.yaml has them."""
+
+
+def _of_search(first: _InLoop, made: MadeCall) -> _Change:
+    return _Change(
+        f"`{made.words}` on {first.place.words}: {made.known.why}. {made.known.change} "
+        "Are the same elements looked up again in later steps, as in each epoch? Then "
+        "do it once for all, before the loop.",
+        f"{first.head}:\n    {made.words}                # goes through the list",
+        made.own,
+        made.known.cost,
+    )
+
+
+def _of_rows(rows: RowsAtOnce, by: RunPlace) -> _Change:
+    loop = place_in_words(by.file, rows.loop_line, rows.loop)
+    return _Change(
+        f"{loop} calls `{rows.call}` in each round, on small arrays: a call of NumPy "
+        "costs as much on one row as on hundreds. No round makes what it is given, so "
+        "compute it for all rows in one call, before the loop, and look the results "
+        "up.",
+        f"{rows.loop}:\n    {rows.statement}",
+        rows.once,
+        "Sums in another order differ in the last digits. Of rows with more than one "
+        "axis other axes are meant.",
+    )
+
+
+def _of_range(first: _InLoop, index: RangeIndex) -> _Change:
+    return _Change(
+        f"`{index.taken}` is indexed by a range of Python, `{index.range}`, of which "
+        "NumPy makes an array of indexes, number by number. Take a slice, "
+        f"`{index.slice}`, or all rows at once: of all windows, which are a view, "
+        "those that begin where they shall.",
+        f"{first.head}:\n    {index.taken}",
+        f"{index.slice}                           # no index for each number\n"
+        "# or all rows at once, without the loop\n"
+        "windows = np.lib.stride_tricks.sliding_window_view(data, length, axis=0)\n"
+        "samples = windows[rows - length]",
+        "A slice that begins below 0 takes other rows than such a range. The axis of "
+        "the window comes last in the view.",
+    )
+
+
+@fact
+def element_change(question: Question) -> str:
+    """What costs less than that loop, where the program's source shows what it does: it
+    searches a list, calls a function of NumPy's operations for one row after another,
+    or indexes by a range.
+    """
+    return _change(question).words
+
+
+@fact
+def element_change_before(question: Question) -> str:
+    """The same as the program has it."""
+    return _change(question).before
+
+
+@fact
+def element_change_after(question: Question) -> str:
+    """The same as it costs less, in the program's own names."""
+    return _change(question).after
+
+
+@fact
+def element_change_cost(question: Question) -> str:
+    """What that costs or alters besides."""
+    return _change(question).cost
+
+
+@fact
+def list_searched(question: Question) -> str:
+    """What the line that takes most of such loops looks up in a list, which goes
+    through its elements one by one: `vocabulary.index(word)`.
+    """
     place, source = _in_loops(question)[0].place, question.settings.source
-    known = source.range_index(place.file, place.line) if source else None
-    if known is None:
-        raise MetricAbsent("that line indexes by no range")
-    return known
-
-
-@fact
-def range_indexed(question: Question) -> str:
-    """What that line takes by an index for each number of a range: `data[rows]`."""
-    return _range_index(question).taken
-
-
-@fact
-def range_of_index(question: Question) -> str:
-    """That range: `range(i - n, i)`."""
-    return _range_index(question).range
-
-
-@fact
-def range_as_slice(question: Question) -> str:
-    """The slice that takes the same: `data[i - n:i]`."""
-    return _range_index(question).slice
+    made = source.costly_call(place.file, place.line, "host") if source else None
+    if made is None or not made.own or made.known.calls[0] not in _SEARCHES:
+        raise MetricAbsent("that line searches no list of the program's")
+    return made.words

@@ -361,8 +361,8 @@ def test_rows_that_a_range_of_python_takes(
     found = of_pipeline(tmp_path, body)
 
     assert found.value("pipeline_loop_share") == pytest.approx(0.8)
-    assert found.fact("range_of_index") == index
-    assert found.fact("range_as_slice") == "a[n:n + 32]"
+    assert f"by a range of Python, `{index}`" in (found.fact("element_change") or "")
+    assert "a[n:n + 32] " in (found.fact("element_change_after") or "")
 
 
 @pytest.mark.parametrize(
@@ -378,7 +378,7 @@ def test_rows_that_a_range_of_python_takes(
 def test_other_indexes_are_no_range(body: str, tmp_path: Path) -> None:
     found = of_pipeline(tmp_path, body)
 
-    assert found.fact("range_indexed") is None
+    assert found.fact("element_change") is None
     assert found.value("pipeline_loop_share") == 0
 
 
@@ -418,3 +418,66 @@ def test_a_list_of_arrays_that_are_put_together_is_none(tmp_path: Path) -> None:
 
 def test_a_pipelines_line_in_no_loop(tmp_path: Path) -> None:
     assert of_pipeline(tmp_path, "pass", line=4).value("pipeline_loop_share") == 0
+
+
+SEARCHES = """\
+import jax
+import numpy as np
+step = jax.jit(lambda state, batch: state)
+words = sorted(set(open("words.txt").read().split()))
+def encode(text):
+    return [words.index(word) for word in text.split()]
+def main(state, texts):
+    for i in range(9):
+        batch = encode(texts[i])
+        state = step(state, batch)
+        print(float(state))
+"""
+DISTANCES = """\
+import jax
+import numpy as np
+step = jax.jit(lambda state, batch: state)
+def far(a, b):
+    return np.sqrt(np.sum((a - b) ** 2))
+def pick(places, target):
+    return min(far(target, place) for place in places)
+def main(state, places):
+    for i in range(9):
+        batch = pick(places, state)
+        state = step(state, batch)
+        print(float(state))
+"""
+
+
+def test_a_list_that_is_searched_has_a_dict_for_its_change(tmp_path: Path) -> None:
+    at = "train.py:<module>:12 train.py:main"
+    turn = [
+        (f"{at}:9 train.py:encode:6", 3),
+        (f"{at}:10", 1),
+        (f"{at}:11 {ARRAY}:_value:637", 6),
+    ]
+    found = watched_steps(tmp_path, SEARCHES, turn, 4_000)
+
+    assert found.fact("list_searched") == "words.index(word)"
+    assert "Make a dict" in (found.fact("element_change") or "")
+    after = found.fact("element_change_after") or ""
+    assert "places_in_words = {word: i for i, word in enumerate(words)}" in after
+    assert "return [places_in_words[word] for word in text.split()]" in after
+
+
+def test_a_function_of_one_row_is_called_once_for_all(tmp_path: Path) -> None:
+    """The lines of a function of whole arrays count where a loop gives it rows."""
+    at = "train.py:<module>:13 train.py:main"
+    turn = [
+        (f"{at}:10 train.py:pick:7 train.py:far:5", 3),
+        (f"{at}:11", 1),
+        (f"{at}:12 {ARRAY}:_value:637", 6),
+    ]
+    found = watched_steps(tmp_path, DISTANCES, turn, 4_000)
+
+    assert found.value("element_loop_fraction") == pytest.approx(117 / 396)
+    assert found.fact("element_loop_line") == "far (train.py:5)"
+    change = found.fact("element_change") or ""
+    assert "for place in places (train.py:7) calls `far(target, place)`" in change
+    after = found.fact("element_change_after") or ""
+    assert "np.sqrt(np.sum((target - np.asarray(places)) ** 2, axis=-1))" in after
