@@ -593,12 +593,37 @@ def _by_its_source(
     if found.fix is _COMPILE_THE_CALL:
         ops = _eager_ops(part.ops_at, _calls_within(part), framework, source)
         return found if ops is None else replace(found, fix=cure_of(ops))
+    often = None if source is None else _often(found, part, source)
+    if often is not None:
+        return replace(found, fix=often)
     if found.fix is not None and found.fix is not _ASK_HOW_OFTEN:
         return _with_its_compiler(found, part, framework, source)
     if source is None or not part.places:
         return found
     fix = _fix_of_its_line(part, framework, source)
     return found if fix is None else replace(found, fix=fix)
+
+
+def _often(found: Outside, part: RunPart, source: ProgramSource) -> Fix | None:
+    """What saves, or evaluates, less often by the program's own settings."""
+    place = next(iter(part.places), None)
+    setting = None
+    if found.fix is _SAVE_LESS:
+        setting = source.saved_often
+    elif part.kind == "evaluation" and place is not None:
+        setting = source.validated_on(place.file, place.line)
+    if setting is None:
+        return None
+    return Fix(
+        "code",
+        setting.words,
+        setting.after,
+        {},
+        "any version of the library that it names",
+        "What it tells or keeps comes less often.",
+        cures="a setting by which the training loop saves or evaluates often",
+        before=setting.before,
+    )
 
 
 def _fix_of_its_line(

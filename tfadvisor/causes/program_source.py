@@ -64,13 +64,16 @@ from tfadvisor.causes.made_anew import (
 )
 from tfadvisor.causes.metric_classes import metric_class
 from tfadvisor.causes.model_anew import model_anew
+from tfadvisor.causes.often_settings import OftenSetting, saved_often, validated_on
 from tfadvisor.causes.one_after_another import OneAfterAnother, one_after_another
+from tfadvisor.causes.optimizers_anew import optimizer_anew
 from tfadvisor.causes.pipeline_maps import (
     PipelineGenerator,
     PipelineMap,
     pipeline_generators,
     pipeline_maps,
 )
+from tfadvisor.causes.python_numbers import NumberGiven, number_given
 from tfadvisor.causes.range_index import RangeIndex, range_index
 from tfadvisor.causes.read_each_round import ReadEachRound, read_each_round
 from tfadvisor.causes.rounds import Rounds, rounds_of
@@ -442,6 +445,7 @@ class ProgramSource:
         found = static_object(files, parsed, line, compiled, again)
         found = found or compiled_in_objects(files, parsed, line, compiled, again)
         found = found or self._given_anew(parsed, line, compiled)
+        found = found or optimizer_anew(files, parsed, line, compiled)
         return found or self._eager_body(parsed, line, compiled)
 
     def model_anew(
@@ -492,6 +496,20 @@ class ProgramSource:
         if compiled not in EAGER_PROGRAMS and (compiled or is_traced):
             return None
         return eager_body(parsed, line, self._called_again)
+
+    def number_given(self, compiled: str) -> NumberGiven | None:
+        """As of the first files."""
+        return number_given(self.files.first(_MOST_SEARCHED), compiled)
+
+    @cached_property
+    def saved_often(self) -> OftenSetting | None:
+        """As of the first files."""
+        return saved_often(self.files.first(_MOST_SEARCHED))
+
+    def validated_on(self, file: str, line: int) -> OftenSetting | None:
+        """As of the file; None where that is not there."""
+        parsed = self.files.read(file)
+        return None if parsed is None else validated_on(parsed, line)
 
     def growing_on(self, file: str, line: int) -> Growing | None:
         """What a line reads that is longer in each round of a loop."""

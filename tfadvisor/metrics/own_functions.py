@@ -12,7 +12,7 @@ from tfadvisor.metrics.between_dispatches import (
     recompiled_function,
     recompiled_owner,
 )
-from tfadvisor.metrics.capture import framework
+from tfadvisor.metrics.capture import entry, framework
 from tfadvisor.metrics.one_by_one import step_function
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import an_accelerator, class_shares
@@ -155,6 +155,23 @@ def eager_head(question: Question) -> str:
     """How the source begins it: `def act(params, observation):`."""
     eager_function(question)
     return _eager(question).head
+
+
+# What runs the steps.
+
+
+@fact
+def entry_line(question: Question) -> str:
+    """The line of the program's loop that makes the call of `entry`, where the source
+    shows one alone: `main (train.py:62)`.
+    """
+    source = _source(question)
+    lines = source.calls_of(entry(question))
+    if len(lines) != 1:
+        raise MetricAbsent("no loop of the source makes that call, or several do")
+    ((file, line),) = lines
+    found = source.function_at(file, line)
+    return place_in_words(file, line, "" if found is None else found.name)
 
 
 # Predictions.

@@ -445,3 +445,27 @@ def test_a_body_that_is_made_anew_is_no_puzzle_for_the_log(tmp_path: Path) -> No
         "the body of jax.lax.scan, a lambda, is made anew in each call of sample "
         "(train.py:2), which a loop calls"
     )
+
+
+def test_a_number_of_python_that_a_loop_gives_is_given_as_a_tensor(
+    tmp_path: Path,
+) -> None:
+    program = (
+        "import tensorflow as tf\n@tf.function\ndef update(x, rate): return x * rate\n"
+        "def main(x):\n    for step in range(9):\n        x = update(x, 0.1 / step)\n"
+    )
+    found = anew("update", program, tmp_path)
+
+    assert found.fact("one_signature") == (
+        "update is traced again for each number of Python that it is given: `0.1 / "
+        "step`, which `for step in range(9)` changes (main (train.py:6)). Give it as a "
+        "tensor."
+    )
+    assert found.fact("one_signature_after") == "x = update(x, tf.constant(0.1 / step))"
+
+
+def test_without_such_a_number_all_that_may_change_is_named(tmp_path: Path) -> None:
+    found = anew("update", "def update(x): return x\n", tmp_path)
+
+    assert "tensors instead of Python numbers" in (found.fact("one_signature") or "")
+    assert "input_signature" in (found.fact("one_signature_after") or "")
