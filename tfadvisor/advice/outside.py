@@ -608,8 +608,8 @@ def _often(found: Outside, part: RunPart, source: ProgramSource) -> Fix | None:
     """What saves, or evaluates, less often by the program's own settings."""
     place = next(iter(part.places), None)
     setting = None
-    if found.fix is _SAVE_LESS:
-        setting = source.saved_often
+    if place is not None and found.fix is _SAVE_LESS:
+        setting = source.saved_often(place.file, place.line)
     elif part.kind == "evaluation" and place is not None:
         setting = source.validated_on(place.file, place.line)
     if setting is None:

@@ -19,8 +19,8 @@ from tfadvisor.causes.last_of_all import last_of_all
 from tfadvisor.causes.loop_data import all_bindings_in
 from tfadvisor.causes.of_numpy import is_of_numpy
 from tfadvisor.causes.read_again import read_again
-from tfadvisor.causes.searched_lists import searched
 from tfadvisor.causes.rows_updated import rows_updated
+from tfadvisor.causes.searched_lists import searched
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.used_for import used_for
 from tfadvisor.causes.witness import covers, own_nodes, scope_around

@@ -25,7 +25,7 @@ from tfadvisor.causes.called import (
     stored_in,
 )
 from tfadvisor.causes.compiled_names import COMPILERS
-from tfadvisor.causes.loop_data import Loop, loops
+from tfadvisor.causes.loop_data import Loop, all_bindings_in, loops
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import (
     COMPREHENSIONS,
@@ -395,6 +395,11 @@ def _made(parsed: ParsedFile, function: Function, making: _Making) -> MadeAnew:
     own, owner = itself(function), _owner(making.node)
     kept = _made_alike(parsed, function, reads, owner)
     others = tuple(sorted(reads - {own, owner, *kept}))
+    with_functions = (
+        "" if own in reads else _made_with(parsed, function, making, others)
+    )
+    if with_functions:
+        others = ()
     node = making.node if making.call is None else making.call
     note = f"outside of {around.name}"
     if own in reads:
@@ -408,11 +413,53 @@ def _made(parsed: ParsedFile, function: Function, making: _Making) -> MadeAnew:
         by="" if making.call is None else ast.unparse(making.call.func),
         around=around,
         before=f"{around.head}\n{indented(_as_it_is(making))}",
-        once=_once(making, note, others, [*kept.values()], is_of_self=own in reads)
+        once=with_functions
+        or _once(making, note, others, [*kept.values()], is_of_self=own in reads)
         or _once_inside(parsed, function, making, note, others),
         reads=others,
         others=(),
     )
+
+
+def _made_with(
+    parsed: ParsedFile, function: Function, making: _Making, reads: tuple[str, ...]
+) -> str:
+    """How a function made of all that it reads is made once, where that are functions
+    which it calls: as an argument each new one would be compiled for. "" for others.
+    """
+    node = making.node
+    if isinstance(node, ast.Name):
+        node = parsed.names.functions.get(node.id, node)
+    called = {
+        call.func.id for call in calls_in(node) if isinstance(call.func, ast.Name)
+    }
+    if making.call is None or not making.name or not reads or not called >= {*reads}:
+        return ""
+    given = ", ".join(_made_of(function, {*reads}))
+    name, maker = making.name, f"make_{_bare(making.name)}"
+    are = "is a function" if len(reads) == 1 else "are functions"
+    return (
+        f"# once, before the loop: {', '.join(reads)} {are}, each compiled for\n"
+        f"def {maker}({given}):\n"
+        f"    ...                                # as in {function.name}\n"
+        f"    return {ast.unparse(making.call)}\n"
+        f"{name} = {maker}({given})\n"
+        f"# {function.name} takes {name} as an argument"
+    )
+
+
+def _made_of(function: Function, names: set[str]) -> list[str]:
+    """The arguments of a function of which variables in it are made, or which they
+    are.
+    """
+    bound = [*all_bindings_in(function)]
+    while True:
+        more = set[str]().union(*(each.reads for each in bound if each.written & names))
+        roots = {name.partition(".")[0] for name in more}
+        if roots <= names:
+            break
+        names = names | roots
+    return [each.arg for each in function.args.args if each.arg in names]
 
 
 def _owner(node: ast.AST) -> str:

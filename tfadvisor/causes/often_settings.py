@@ -15,12 +15,26 @@ from tfadvisor.causes.witness import covers
 from tfadvisor.printable import cut
 
 _WIDEST = 100
+
+
+class _Saver(NamedTuple):
+    """A class that saves, or says how often."""
+
+    argument: str
+    """That counts."""
+    seldom: str | int
+    """What is enough."""
+    counts: str
+    called: str
+    """The call in the program during which it saves."""
+
+
+_OF_KERAS = _Saver("save_freq", "epoch", "batches", "fit")
 _SAVING = {
-    "ModelCheckpoint": ("save_freq", "epoch", "batches"),
-    "BackupAndRestore": ("save_freq", "epoch", "batches"),
-    "CheckpointManagerOptions": ("save_interval_steps", 1000, "steps"),
+    "ModelCheckpoint": _OF_KERAS,
+    "BackupAndRestore": _OF_KERAS,
+    "CheckpointManagerOptions": _Saver("save_interval_steps", 1000, "steps", "save"),
 }
-"""By the class: the argument that counts, what is seldom enough, and what it counts."""
 _SELDOM = 500
 """From here on less often is not the first thing to do."""
 _VALIDATES = "validation_data"
@@ -32,17 +46,22 @@ class OftenSetting(NamedTuple):
 
     words: str
     """`ModelCheckpoint (train.py:32) saves after every 5 batches`, and what helps."""
-    line: int
+    called: str
+    """The call that has the time: `fit`."""
     before: str
     after: str
 
 
-def saved_often(files: Sequence[ParsedFile]) -> OftenSetting | None:
+def saved_often(
+    files: Sequence[ParsedFile], parsed: ParsedFile, line: int
+) -> OftenSetting | None:
     """The only call of the files that makes what saves in a training loop, where it
-    says that this comes after a few steps.
+    says that this comes after a few steps, and the line is of that loop.
     """
-    found = [each for parsed in files for each in _savers(parsed)]
-    return found[0] if len(found) == 1 else None
+    found = [each for file in files for each in _savers(file)]
+    only = found[0] if len(found) == 1 else None
+    called = {last_name(call) for call in calls_in(parsed.tree) if covers(call, line)}
+    return only if only is not None and only.called in called else None
 
 
 def _savers(parsed: ParsedFile) -> Iterator[OftenSetting | None]:
@@ -50,7 +69,7 @@ def _savers(parsed: ParsedFile) -> Iterator[OftenSetting | None]:
         name = last_name(call)
         if name not in _SAVING or not parsed.names.called(call).path:
             continue
-        argument, seldom, counts = _SAVING[name]
+        argument, seldom, counts, by = _SAVING[name]
         word = _keyword(call, argument)
         every = None if word is None else _number(parsed, word.value)
         if word is None or every is None or every > _SELDOM:
@@ -66,7 +85,7 @@ def _savers(parsed: ParsedFile) -> Iterator[OftenSetting | None]:
             f"{f'{every} ' if every > 1 else ''}{unit} "
             f"(`{argument}={ast.unparse(word.value)}`). Save less often"
             f"{_weights_alone(name, call)}.",
-            call.lineno,
+            by,
             cut(ast.unparse(call), _WIDEST),
             cut(ast.unparse(after), _WIDEST),
         )
@@ -92,7 +111,7 @@ def validated_on(parsed: ParsedFile, line: int) -> OftenSetting | None:
         return OftenSetting(
             f"fit ({parsed.file}:{call.lineno}) evaluates on all of `{value}` after "
             "each epoch. Do it less often, or on fewer rows, in larger batches.",
-            call.lineno,
+            "fit",
             f"{_head(call)}(..., validation_data={value})",
             f"{_head(call)}(..., validation_data={value}, validation_freq={_EACH})\n"
             f"{_of_fewer(call, word.value)}",
@@ -129,5 +148,5 @@ def _number(parsed: ParsedFile, value: ast.expr) -> int | None:
             if isinstance(target, ast.Name) and target.id == value.id
         ]
         return _number(parsed, given[0]) if len(given) == 1 else None
-    is_whole = isinstance(value, ast.Constant) and type(value.value) is int
-    return value.value if is_whole and isinstance(value, ast.Constant) else None
+    whole = value.value if isinstance(value, ast.Constant) else None
+    return whole if isinstance(whole, int) and not isinstance(whole, bool) else None

@@ -501,10 +501,11 @@ class ProgramSource:
         """As of the first files."""
         return number_given(self.files.first(_MOST_SEARCHED), compiled)
 
-    @cached_property
-    def saved_often(self) -> OftenSetting | None:
-        """As of the first files."""
-        return saved_often(self.files.first(_MOST_SEARCHED))
+    def saved_often(self, file: str, line: int) -> OftenSetting | None:
+        """As of the first files; None where the file is not there."""
+        parsed = self.files.read(file)
+        files = self.files.first(_MOST_SEARCHED)
+        return None if parsed is None else saved_often(files, parsed, line)
 
     def validated_on(self, file: str, line: int) -> OftenSetting | None:
         """As of the file; None where that is not there."""

@@ -25,6 +25,8 @@ _LEAST = 0.05
 """Of the steps, that a hook takes to be named."""
 _WORTH_A_WORD = 0.1
 """Of a hook's time, for a line of it."""
+_MOSTLY = 0.5
+"""Of the loop's Python, for a hook to be what it is."""
 _MOST_NAMED = 3
 _NEEDED_SELDOM = ("logging", "saving")
 _ARGUMENT, _RESULT, _STEP = "argument", "result", "step"
@@ -202,9 +204,11 @@ def _known(question: Question, asked: Callable[[Question, TimeClass], str]) -> s
 def _unneeded(question: Question) -> _Unneeded:
     """Raises MetricAbsent."""
     try:
-        return _of_hook(question)
+        if hook_python_share(question) >= _MOSTLY:
+            return _of_hook(question)
     except MetricAbsent:
-        return _of_frame(question)
+        pass
+    return _of_frame(question)
 
 
 @fact

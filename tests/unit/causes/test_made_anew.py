@@ -510,3 +510,32 @@ def test_what_another_line_compiles_is_not_what_is_made_anew(tmp_path: Path) -> 
     body = "x = predict(x)\nf = jax.jit(lambda p: p * scale)\nreturn f(params)"
 
     assert made(tmp_path, body) is None
+
+
+def test_functions_that_it_calls_are_no_arguments(tmp_path: Path) -> None:
+    """Each call builds `update` anew: as a static argument it would be compiled for
+    each, so what makes all of it is called once.
+    """
+    program = (
+        "import jax\n"
+        "def run(method, context, steps):\n"
+        "    (state, move), update = context, method.build()\n"
+        "    def _step(state):\n        return update(move(state))\n"
+        "    step = jax.jit(_step)\n"
+        "    for _ in range(steps):\n        state = step(state)\n"
+        "    return state\n"
+        "for restart in range(9):\n    run(method, context, 100)\n"
+    )
+    (tmp_path / "train.py").write_text(program, encoding="utf-8")
+    found = ProgramSource(tmp_path).made_anew("train.py", 8, "_step")
+
+    assert found is not None
+    assert found.reads == ()
+    assert found.once.splitlines() == [
+        "# once, before the loop: move, update are functions, each compiled for",
+        "def make_step(method, context):",
+        "    ...                                # as in run",
+        "    return jax.jit(_step)",
+        "step = make_step(method, context)",
+        "# run takes step as an argument",
+    ]

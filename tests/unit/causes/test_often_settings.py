@@ -18,8 +18,10 @@ def test_a_checkpoint_after_a_few_batches(tmp_path: Path) -> None:
     program = (
         "import tensorflow as tf\nEVERY = 5\n"
         'saver = tf.keras.callbacks.ModelCheckpoint("a.keras", save_freq=EVERY)\n'
+        "model.fit(x, callbacks=[saver])\nmodel.save(path)\n"
     )
-    found = source_of(tmp_path, program).saved_often
+    source = source_of(tmp_path, program)
+    found = source.saved_often("train.py", 4)
 
     assert found is not None
     assert found.words == (
@@ -27,6 +29,7 @@ def test_a_checkpoint_after_a_few_batches(tmp_path: Path) -> None:
         "Save less often; weights alone (save_weights_only=True) take less."
     )
     assert found.after.endswith("ModelCheckpoint('a.keras', save_freq='epoch')")
+    assert source.saved_often("train.py", 5) is None
 
 
 @pytest.mark.parametrize(
@@ -40,9 +43,9 @@ def test_a_checkpoint_after_a_few_batches(tmp_path: Path) -> None:
     ],
 )
 def test_what_saves_seldom_or_unknown_is_none(made: str, tmp_path: Path) -> None:
-    program = f"from keras.callbacks import ModelCheckpoint\nsavers = [{made}]\n"
+    program = f"from keras.callbacks import ModelCheckpoint\nfit(x, [{made}])\n"
 
-    assert source_of(tmp_path, program).saved_often is None
+    assert source_of(tmp_path, program).saved_often("train.py", 2) is None
 
 
 @pytest.mark.parametrize(
