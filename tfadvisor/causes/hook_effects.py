@@ -156,9 +156,10 @@ def _of_what_it_carries(function: Function) -> Iterator[Effects]:
 
 def _carried(node: ast.Assign) -> Iterator[Effects]:
     reads = {ast.unparse(inner) for inner in ast.walk(node.value) if _is_read(inner)}
-    for target in node.targets:
-        if isinstance(target, ast.Attribute) and ast.unparse(target) in reads:
-            yield _doubt(target)
+    written = (inner for target in node.targets for inner in ast.walk(target))
+    for inner in written:
+        if isinstance(inner, ast.Attribute) and ast.unparse(inner) in reads:
+            yield _doubt(inner)
 
 
 def _is_read(node: ast.AST) -> bool:
@@ -212,7 +213,7 @@ def _of_method(scope: Scope, call: ast.Call, func: ast.Attribute) -> Iterator[Ef
     if func.attr in KEEPING | SHOWING or _is_owned(scope, chain):
         yield _KEEPS
     elif chain == ("self",):
-        if func.attr not in scope.owned and func.attr not in _MODELS:
+        if func.attr not in _MODELS:
             yield _doubt(call)
     elif chain[:2] != ("self", *_MODELS):  # a part of the model that is called
         yield _doubt(call)

@@ -114,7 +114,15 @@ def hooks_of(files: Sequence[ParsedFile]) -> tuple[Hook, ...]:
         for parsed in files
         for hook in (*_of_classes(files, parsed), *_of_functions(files, parsed))
     ]
-    return tuple(hook for hook in found if not hook.effects.feeds)
+    return tuple(hook for hook in found if _is_beside(hook))
+
+
+def _is_beside(hook: Hook) -> bool:
+    """Whether it is no step itself, as far as the source shows it: what a library calls
+    a callback is none, what a loop of the program calls may be one.
+    """
+    is_called_back = hook.has_epochs
+    return not hook.effects.feeds and (is_called_back or not hook.effects.doubt)
 
 
 # Methods.

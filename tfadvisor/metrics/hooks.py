@@ -4,9 +4,10 @@ nothing back: by samples of the run and by the program's source.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from tfadvisor.causes import PREDICTS
 from tfadvisor.metrics.between_dispatches import host_frame, host_frame_runs_step
 from tfadvisor.metrics.collective_kinds import steps_per_execution
 from tfadvisor.metrics.one_by_one import step_function
@@ -40,7 +41,7 @@ class _Line(NamedTuple):
     fraction: float
     """Of the steps."""
     in_python: float
-    """Of the steps, while nothing that may use a device runs."""
+    """Of the steps, without ops that Python runs one by one and Keras' predict."""
 
 
 class _InHook(NamedTuple):
@@ -86,12 +87,17 @@ def _lines(account: RunAccount) -> Iterator[_Line]:
     python, ops = _by_line(account.python_at), _by_line(account.ops_at)
     whole = _by_line(steps.statements) if steps.fraction else {}
     for at in {**python, **ops, **whole}:
-        own, op_by_op = (
-            found[at].fraction if at in found else 0.0 for found in (python, ops)
-        )
-        fraction = whole[at].fraction / steps.fraction if at in whole else 0.0
         share = python.get(at) or ops.get(at) or whole[at]
-        yield _Line(share.places[0], max(fraction, own + op_by_op), own)
+        own, op_by_op = _fraction(python, at), _fraction(ops, at)
+        of_steps = _fraction(whole, at) / (steps.fraction or 1.0)
+        fraction = max(of_steps, own + op_by_op)
+        is_model = at in whole and whole[at].kind == PREDICTS
+        in_python = own if is_model else fraction - op_by_op
+        yield _Line(share.places[0], fraction, in_python)
+
+
+def _fraction(shares: Mapping[tuple[str, int], RunShare], at: tuple[str, int]) -> float:
+    return shares[at].fraction if at in shares else 0.0
 
 
 def _by_line(shares: Sequence[RunShare]) -> dict[tuple[str, int], RunShare]:
@@ -120,8 +126,9 @@ def hook_fraction(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, better=Better.NEITHER, needs=(a_device,))
 def hook_python_share(question: Question) -> float:
-    """Share of that function's Python, while nothing that may use a device runs, in all
-    of the step's time of Python and of input in which no device works.
+    """Share of that function's time, without ops that Python runs one by one there and
+    Keras' predict, in all of the step's time of Python and of input in which no device
+    works; 1 where it is longer.
     """
     own = sum(line.in_python for line in _hook(question).lines)
     whole = of_python(question)

@@ -73,3 +73,32 @@ def test_a_hook_from_which_something_comes_back_is_none(
     found = measured(tmp_path, PROGRAM.replace(written, instead))
 
     assert found.value("hook_fraction") is None
+
+
+KERAS = "/venv/lib/python3.11/site-packages/keras/src"
+FIT = f"train.py:<module>:5 {KERAS}/backend/tensorflow/trainer.py:fit"
+GALLERY = """\
+import keras
+class Gallery(keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        keras.utils.save_img("a.png", self.model.picture)
+model.fit(x, callbacks=[Gallery()])
+"""
+
+
+def test_time_in_a_library_that_may_use_devices_counts_too(tmp_path: Path) -> None:
+    """Half of the samples are in the hook's call of Keras, and half of each step is
+    Python.
+    """
+    turn = [
+        (
+            f"{FIT}:371 train.py:on_train_batch_end:4 "
+            f"{KERAS}/utils/image_utils.py:save_img:10",
+            5,
+        ),
+        (f"{FIT}:380", 5),
+    ]
+    found = watched_steps(tmp_path, GALLERY, turn, 5_000)
+
+    assert found.value("hook_python_share") == pytest.approx(1, abs=0.05)
+    assert "draws or encodes pictures" in (found.fact("unneeded") or "")
