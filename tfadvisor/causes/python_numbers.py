@@ -27,7 +27,7 @@ _GIVE_NUMBERS = frozenset("float int len".split())
 """Of Python, whatever they are given."""
 _KEEP_NUMBERS = frozenset("abs max min pow round sum".split())
 """Of Python, where they are given numbers."""
-_ARITHMETIC = ast.Add | ast.Sub | ast.Mult | ast.Div | ast.FloorDiv | ast.Mod | ast.Pow
+_ARITHMETIC = ast.Add | ast.Sub | ast.Mult | ast.Div | ast.FloorDiv | ast.Pow
 _DEEPEST = 6
 _LONGEST = 88
 _SIGNATURE = "input_signature"
@@ -99,7 +99,9 @@ def _given(
         if any(node is call for node in own_nodes(loop))
     ]
     for name, value in values_of(function, call).items():
-        changing = next((loop for loop in around if _reads(value, loop)), None)
+        changing = next(
+            (loop for loop in around if _changes(value, loop, around)), None
+        )
         if changing is None or _decides(function, name):
             continue
         if _is_number(value, scope, 0):
@@ -107,10 +109,19 @@ def _given(
     return None
 
 
-def _reads(value: ast.expr, loop: Loop) -> bool:
-    """Whether an expression reads what a loop writes."""
+def _changes(value: ast.expr, loop: Loop, around: list[Loop]) -> bool:
+    """Whether an expression reads what a loop writes, but for what loops inside of
+    another go over: that comes again.
+    """
     names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
-    return bool(names & stored_in(loop))
+    inner = [each for each in around if _is_inside(each, around)]
+    targets = (each.target for each in inner if isinstance(each, ast.For))
+    again = set[str]().union(*map(stored_in, targets))
+    return bool((names - again) & stored_in(loop))
+
+
+def _is_inside(loop: Loop, others: list[Loop]) -> bool:
+    return any(node is loop for outer in others for node in own_nodes(outer))
 
 
 def _decides(function: Function, name: str) -> bool:

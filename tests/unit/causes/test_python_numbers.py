@@ -51,7 +51,9 @@ def test_a_number_of_python_that_the_loop_changes(written: str, tmp_path: Path) 
     assert given(tmp_path, written) == f"x = update(x, tf.constant({written}))"
 
 
-@pytest.mark.parametrize("written", ["t", "0.1", "STEPS", "tf.constant(s)", "x"])
+@pytest.mark.parametrize(
+    "written", ["t", "0.1", "STEPS", "tf.constant(s)", "x", "step % 2"]
+)
 def test_what_is_no_number_or_stays_is_none(written: str, tmp_path: Path) -> None:
     assert given(tmp_path, written) == ""
 
@@ -88,3 +90,19 @@ def test_where_and_by_which_loop(tmp_path: Path) -> None:
     assert found.place == "main (train.py:14)"
     assert found.head == "for (step, (t, s)) in enumerate(zip(temperatures, schedule))"
     assert found.before == "x = update(x, s)"
+
+
+@pytest.mark.parametrize(
+    ("written", "is_given"), [("head", False), ("rate", True), ("step", True)]
+)
+def test_numbers_that_come_again_in_each_round_are_none(
+    written: str, is_given: bool, tmp_path: Path
+) -> None:
+    """Of four heads four functions are traced, and no more."""
+    program = PROGRAM.replace(
+        "        x = update(x, {})\n        rate *= 0.9\n",
+        "        for head in range(4):\n            x = update(x, {})\n"
+        "        rate *= 0.9\n",
+    )
+
+    assert bool(given(tmp_path, written, program)) is is_given
