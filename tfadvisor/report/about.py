@@ -13,9 +13,36 @@ _MACHINES = 4
 """Each with its own line; of more, the rest is counted."""
 
 
+_CROWDED = 0.25
+"""Of the cores, for other processes: the program of two cores then has one and a half."""
+_WAITS = 0.1
+"""Of the time that threads could have run: less changes no finding's order."""
+
+
 def about_lines(report: Report) -> list[str]:
     """Beside the report's capture notes."""
     return [*_machines(report), *_meanwhile(report)]
+
+
+def crowded_words(report: Report) -> str:
+    """That other programs took the cores that this one waited for, "" without that: the
+    first thing to know of a recording, since all of its times are longer than the
+    program's own.
+    """
+    cores = [
+        machine.cores for machine in report.machines or () if machine.cores is not None
+    ]
+    others = _value(report, "other_cores")
+    waits = _value(report, "core_wait_share")
+    if not cores or others is None or waits is None:
+        return ""
+    if others < _CROWDED * max(cores) or waits < _WAITS:
+        return ""
+    of = counted(count(max(cores)), "core", "cores")
+    return (
+        f"Other programs kept {others:.1f} of {of} busy, and this one waited for cores "
+        f"{percent(waits)} of its time: times are longer than on a calm machine."
+    )
 
 
 def _machines(report: Report) -> list[str]:
@@ -121,6 +148,11 @@ def _meanwhile(report: Report) -> list[str]:
         words.format(text) for name, words in parts if (text := _told(report, name))
     ]
     return [f"Meanwhile {', '.join(measured)}."] if measured else []
+
+
+def _value(report: Report, name: str) -> float | None:
+    metric = report.metrics.get(name)
+    return None if metric is None else metric.value
 
 
 def _told(report: Report, name: str) -> str:

@@ -31,6 +31,17 @@ def test_a_rule_with_its_fix(capsys: pytest.CaptureFixture[str]) -> None:
     assert "       dataset = dataset.prefetch(tf.data.AUTOTUNE)" in out
 
 
+def test_what_a_report_fills_in_is_named_and_explained(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, out, _ = said(capsys, "eager-execution")
+
+    assert "Nearly all of these ops run in <eager_whole>." in " ".join(out.split())
+    assert "A report fills in:\n" in out
+    assert "  <eager_whole>  " in out
+    assert "{" not in out
+
+
 def test_a_flag_with_the_versions_that_read_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

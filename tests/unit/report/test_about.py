@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from support.counters import grew
 from support.trace_builder import trace
 
-from tfadvisor.report.about import about_lines
+from tfadvisor.report.about import about_lines, crowded_words
 from tfadvisor.report.assembly.report_tables import machine_infos
 from tfadvisor.report.model import MetricValue, Report
 from tfadvisor.trace.counters import HostCounters, MachineGpu
@@ -98,3 +99,32 @@ def test_what_happened_meanwhile_is_told_where_it_is_worth_a_word() -> None:
         "quota stopped the program in 30% of its "
         "periods."
     )
+
+
+def test_what_other_programs_took_while_it_waited_is_told_first() -> None:
+    made = report(grew({"cores": 2}), other_cores=0.8, core_wait_share=0.3)
+
+    assert crowded_words(made) == (
+        "Other programs kept 0.8 of 2 cores busy, and this one waited for cores 30% of "
+        "its time: times are longer than on a calm machine."
+    )
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"other_cores": 0.4, "core_wait_share": 0.3},
+        {"other_cores": 0.8, "core_wait_share": 0.05},
+        {"other_cores": 0.8},
+        {"core_wait_share": 0.3},
+    ],
+    ids=["a fifth of the cores", "cores were free", "waits unknown", "others unknown"],
+)
+def test_a_machine_with_cores_to_spare_is_not_called_crowded(
+    values: dict[str, float],
+) -> None:
+    assert crowded_words(report(grew({"cores": 2}), **values)) == ""
+
+
+def test_a_trace_without_its_machine_is_not_called_crowded() -> None:
+    assert crowded_words(report(other_cores=0.8, core_wait_share=0.3)) == ""

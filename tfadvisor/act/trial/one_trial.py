@@ -21,7 +21,13 @@ from tfadvisor.act.trial.alternation import (
 )
 from tfadvisor.act.trial.arms import Arms, Tell
 from tfadvisor.act.trial.candidates import Candidate, identity_of
-from tfadvisor.act.trial.deciding import STAGES, Rounds, Standing, Standings
+from tfadvisor.act.trial.deciding import (
+    STAGES,
+    Rounds,
+    Standing,
+    Standings,
+    arms_of_round,
+)
 from tfadvisor.act.trial.forecast import Forecast, rounds_words
 from tfadvisor.act.trial.one_run import (
     Interrupted,
@@ -47,7 +53,7 @@ from tfadvisor.act.trial.trial_result import (
 from tfadvisor.act.trial.trial_words import summary_of
 from tfadvisor.act.trial.tried_program import Timed, TriedProgram
 from tfadvisor.errors import NothingToCompare, TraceError
-from tfadvisor.units import duration
+from tfadvisor.units import budget_for, duration
 
 _TIMED_SECONDS = 2.0
 """How long the steps of one run are timed."""
@@ -61,6 +67,8 @@ of their own.
 """
 _TRIES = 3
 """Starts of the process in which arms alternate: one that ends it is left out."""
+_LEAST_ROUNDS = 2
+"""Below which nothing is known of an arm."""
 _MORE_TIME = "Give it more time, as --budget 30m, or smaller data."
 
 
@@ -299,6 +307,8 @@ def _decided(
         return _in_turns(arms, candidates, wanted, alternated, complete=False)
     step_ms = _checked(timed, arms, wanted)
     stages = ABLATION_STAGES if wanted.ablate else STAGES
+    if left and not known:
+        _check_rounds(arms, left[0], stages[0], wanted)
     _announce_rounds(arms, left, stages, announce)
     rounds = Rounds(
         left,
@@ -325,6 +335,23 @@ def _announce_rounds(
 ) -> None:
     if left:
         announce(rounds_words(left, stages, arms.longest_base, arms.left))
+
+
+def _check_rounds(arms: Arms, name: str, rounds: int, wanted: TrialRequest) -> None:
+    """Whether what is left of the budget can tell anything of one arm. rounds: after
+    which it is decided. Raises NothingToCompare.
+    """
+    runs = arms_of_round([name])
+    if arms.afford(runs * _LEAST_ROUNDS):
+        return
+    spent = wanted.budget_seconds - arms.left
+    needed = spent + rounds * len(runs) * arms.longest_base
+    raise NothingToCompare(
+        wanted.name,
+        f"a run takes {duration(1000 * arms.longest_base)}, so that nothing could be "
+        "told within the budget, and no candidate was run.",
+        f"{budget_for(needed)} would do for one candidate.",
+    )
 
 
 def _look_for_less(arms: Arms, standings: Standings) -> None:

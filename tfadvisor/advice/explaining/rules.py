@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from tfadvisor.advice.explaining.explained import Known, Paragraph
-from tfadvisor.advice.judging.conditions import as_example
+from tfadvisor.advice.explaining.explained import Known, Paragraph, first_sentence
+from tfadvisor.advice.judging.conditions import as_pattern, is_known, placeholders
 from tfadvisor.advice.loading.rule import FixRule, Rule
 from tfadvisor.advice.loading.rule_limits import limits_of
-from tfadvisor.metrics import registered_metrics
+from tfadvisor.metrics import registered_facts, registered_metrics
 
 RULE = "rule"
 
@@ -23,12 +23,13 @@ def rules_known(rules: Sequence[Rule]) -> Iterator[Known]:
 def _about_rule(rule: Rule) -> tuple[Paragraph, ...]:
     found = [
         Paragraph(f"{rule.title} ({rule.category}, {rule.tier}, {rule.proof})"),
-        Paragraph(rule.why),
+        Paragraph(as_pattern(rule.why)),
     ]
     if rule.ask:
-        found.append(Paragraph(f"Asks: {rule.ask}"))
+        found.append(Paragraph(f"Asks: {as_pattern(rule.ask)}"))
     for fix in rule.fixes:
         found += _about_fix(fix)
+    found += _filled_in(rule)
     found += _about_limits(rule)
     for source in rule.source:
         found.append(Paragraph(f"Source: {source.doc} {source.section} {source.url}"))
@@ -38,16 +39,32 @@ def _about_rule(rule: Rule) -> tuple[Paragraph, ...]:
 
 
 def _about_fix(fix: FixRule) -> Iterator[Paragraph]:
-    yield Paragraph(f"Fix ({fix.kind}): {fix.do}")
+    yield Paragraph(f"Fix ({fix.kind}): {as_pattern(fix.do)}")
     if fix.cures:
         yield Paragraph(f"Cures: {fix.cures}", indent=2)
     for word, code in (("Before", fix.before), ("After", fix.snippet)):
         if code:
             yield Paragraph(f"{word}:", indent=2)
-            yield Paragraph(as_example(code), is_code=True)
+            yield Paragraph(as_pattern(code), is_code=True)
     yield Paragraph(f"Valid for: {fix.valid_for}", indent=2)
     if fix.side_effect:
-        yield Paragraph(f"Side effect: {fix.side_effect}", indent=2)
+        yield Paragraph(f"Side effect: {as_pattern(fix.side_effect)}", indent=2)
+
+
+def _filled_in(rule: Rule) -> Iterator[Paragraph]:
+    """What stands in a report for each <name> above."""
+    texts = [rule.why, rule.ask or ""]
+    for fix in rule.fixes:
+        texts += [fix.do, fix.before or "", fix.snippet or "", fix.side_effect or ""]
+    named = dict.fromkeys(name for text in texts for name in placeholders(text))
+    known = [name for name in named if is_known(name)]
+    if not known:
+        return
+    yield Paragraph("A report fills in:")
+    about = {**registered_metrics(), **registered_facts()}
+    for name in known:
+        words = first_sentence(about[name].about)
+        yield Paragraph(f"<{name}>  {words}", indent=2)
 
 
 def _about_limits(rule: Rule) -> Iterator[Paragraph]:

@@ -266,6 +266,22 @@ def as_example(text: str) -> str:
     )
 
 
+def as_pattern(text: str) -> str:
+    """With <name> for what a report fills in, for readers of the rule itself; other
+    braces, as in code, stay as they are.
+    """
+
+    def words(match: re.Match[str]) -> str:
+        name, one, many = match.groups()
+        if many is not None:
+            return f"<{name}> {many}"
+        if one is not None:
+            return one
+        return f"<{name}>" if is_known(name) else match[0]
+
+    return _PLACEHOLDER.sub(words, text)
+
+
 def placeholders(text: str) -> list[str]:
     """The names in braces that stand for nothing else where they are not known."""
     found = _PLACEHOLDER.findall(text)

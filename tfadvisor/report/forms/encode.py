@@ -14,7 +14,7 @@ import numpy as np
 
 from tfadvisor.arrays import distinct
 from tfadvisor.printable import names_apart
-from tfadvisor.report.about import about_lines
+from tfadvisor.report.about import about_lines, crowded_words
 from tfadvisor.report.forms.packed_steps import packed_steps
 from tfadvisor.report.forms.page_data import (
     CallRow,
@@ -110,7 +110,8 @@ def _page(page: PageData) -> dict[str, Any]:
     found["drawn"] = [_head(step) for step in page.drawn]
     found["drawn_packed"] = packed_steps(page.drawn)
     found["more"] = packed_steps(page.more)
-    found["about"] = about_lines(report)
+    crowded = crowded_words(report)
+    found["about"] = [*([crowded] if crowded else []), *about_lines(report)]
     found["plan"] = [_fields(plan_line) for plan_line in plan_lines(report)]
     found["plan_end"] = plan_end(report)
     found["bar_note"] = bar_note(report)

@@ -9,7 +9,7 @@ import msgspec
 
 from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.printable import in_code, in_markdown, printable
-from tfadvisor.report.about import about_lines
+from tfadvisor.report.about import about_lines, crowded_words
 from tfadvisor.report.light import LIGHT, light_line, light_rows
 from tfadvisor.report.model import Report
 from tfadvisor.report.of_the_run import (
@@ -212,7 +212,8 @@ def _source(report: Report) -> list[str]:
 
 
 def _capture(report: Report) -> list[str]:
-    about = [*filter(None, [unknown_words(report)]), *about_lines(report)]
+    first = [crowded_words(report), unknown_words(report)]
+    about = [*filter(None, first), *about_lines(report)]
     if not report.capture and not about:
         return []
     lines = ["### About this trace", ""]

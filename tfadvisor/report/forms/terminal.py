@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from itertools import zip_longest
 
 import msgspec
 from msgspec.structs import astuple
 
 from tfadvisor.advice.findings import Finding, Fix, Verdict
 from tfadvisor.printable import cut, one_line
-from tfadvisor.report.about import about_lines
+from tfadvisor.report.about import about_lines, crowded_words
 from tfadvisor.report.forms.op_table import op_table
 from tfadvisor.report.light import LIGHT, light_line, light_rows
 from tfadvisor.report.model import ActivityTime, PlacedTime, Report
@@ -587,19 +586,20 @@ def _capture(
     report: Report,
     details: bool,
 ) -> None:
-    notes = [f"{one_line(note.note)} {one_line(note.do)}" for note in report.capture]
-    notes += filter(None, [unknown_words(report)])
-    notes += map(one_line, about_lines(report))
+    notes = [(words, "") for words in filter(None, [crowded_words(report)])]
+    for note in report.capture:
+        notes.append((f"{one_line(note.note)} {one_line(note.do)}", note.snippet))
+    for words in filter(None, [unknown_words(report), *about_lines(report)]):
+        notes.append((one_line(words), ""))
     if not notes:
         return
     if not details:
-        _first_note(page, notes)
+        _first_note(page, [words for words, _ in notes])
         return
 
     page.line(("About this trace", TITLE))
-    snippets = [note.snippet for note in report.capture]
-    for note, snippet in zip_longest(notes, snippets, fillvalue=""):
-        _bullet(page, note)
+    for words, snippet in notes:
+        _bullet(page, words)
         page.code(snippet, "cyan")
     page.line()
 

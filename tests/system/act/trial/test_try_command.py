@@ -249,6 +249,30 @@ def test_a_program_that_needs_longer_than_the_budget(place: Place) -> None:
     assert "came to no steps within 1 s. Give it more time" in err
 
 
+def test_a_budget_that_could_tell_nothing_ends_at_once(place: Place) -> None:
+    """Each start takes 3 s more than the loop: two rounds of two runs take 12 s, of
+    which the first watch and two runs leave less than 3.
+    """
+    place.write("train.py", """
+        import sys, time
+        from invented import work
+
+        time.sleep(3)
+        for number in range(int(sys.argv[1])):
+            work(12)
+    """)  # fmt: skip
+    began = time.monotonic()
+
+    code, out, err = place.run(
+        "try", "--env", "A=1", "--budget", "12s", "--", PYTHON, "train.py", 5000
+    )
+
+    assert (code, out) == (4, "")
+    assert "nothing could be told within the budget, and no candidate was run" in err
+    assert "--budget 1m would do for one candidate." in err
+    assert time.monotonic() - began < 40
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
