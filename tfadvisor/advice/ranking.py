@@ -71,6 +71,10 @@ class Ranking(msgspec.Struct, frozen=True):
     broken: tuple[Broken, ...]
     notes: tuple[CaptureNote, ...]
     """What was left out, and why."""
+    last_resorts: tuple[Finding, ...] = ()
+    """Questions about work of unknown use, for the end of the report: no verdict rests
+    on them.
+    """
 
 
 def ranked(
@@ -106,13 +110,37 @@ def ranked(
         if _waits_for_devices(outside, metrics):
             continue
         placed = _with_part_of_run(placed, outside, evidence)
+    last = {judged.rule.id for judged in fired.judged if judged.rule.last_resort}
+    asked = tuple(each for each in placed if each.rule_id in last)
+    placed = tuple(each for each in placed if each.rule_id not in last)
     return Ranking(
         findings=placed,
         plan=plan_of(placed),
         not_applicable=(*fired.not_applicable, *heard.spent),
         broken=tuple(broken),
         notes=_notes(fired, evidence),
+        last_resorts=_without_answer(asked, placed),
     )
+
+
+_FAR_LARGER = 2.0
+"""Times what the largest named change is about: then the larger part has no answer."""
+
+
+def _without_answer(
+    asked: tuple[Finding, ...], findings: tuple[Finding, ...]
+) -> tuple[Finding, ...]:
+    """Those questions beside which no change of the same size is named."""
+    named = max(map(_named_change, findings), default=0.0)
+    return tuple(each for each in asked if (each.takes or 0) >= _FAR_LARGER * named)
+
+
+def _named_change(finding: Finding) -> float:
+    """The share of the step or the run that a finding has a change for."""
+    if all(fix.kind == "command" for fix in finding.fixes):
+        return 0.0
+    saved = finding.saving.high if finding.saving is not None else 0.0
+    return max(finding.takes or 0.0, saved)
 
 
 def shared(

@@ -106,14 +106,14 @@ def costly_kind(op_type: str, layer: str) -> CostlyKind | None:
     """What an op is by its type, else by its scopes; None for what steps are
     made of.
     """
-    plain = _bare_type(op_type)
+    plain = bare_type(op_type)
     for kind in KINDS:
         if kind.ops.fullmatch(plain):
             return kind
     return next((kind for kind in KINDS if kind.scopes.search(layer)), None)
 
 
-def _bare_type(op_type: str) -> str:
+def bare_type(op_type: str) -> str:
     """Without a prefix of oneDNN or a version: `_MklNativeConv2DV2` -> `Conv2D`."""
     return _VERSION.sub("", _PREFIX.sub("", op_type))
 
@@ -131,7 +131,7 @@ def _largest_kind(question: Question) -> tuple[str, tuple[ComputedOp, ...]]:
     for part in found:
         kind = costly_kind(part.op_type, part.layer)
         if kind is not None and not (
-            part.layer in trained and _RESIZES.fullmatch(_bare_type(part.op_type))
+            part.layer in trained and _RESIZES.fullmatch(bare_type(part.op_type))
         ):
             kinds.setdefault(kind.name, []).append(part)
     if not kinds:
@@ -194,7 +194,7 @@ def sorts(question: Question) -> tuple[ComputedOp, ...]:
     MetricAbsent.
     """
     parts = compute_parts(question.run).parts
-    return tuple(part for part in parts if _bare_type(part.op_type) in _SORTS)
+    return tuple(part for part in parts if bare_type(part.op_type) in _SORTS)
 
 
 _SHUFFLES = pattern(r"jit\(_shuffle\)")

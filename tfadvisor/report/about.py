@@ -14,7 +14,7 @@ _MACHINES = 4
 
 
 _CROWDED = 0.25
-"""Of the cores, for other processes: the program of two cores then has one and a half."""
+"""Of the cores, for other processes: of two cores a program then has one and a half."""
 _WAITS = 0.1
 """Of the time that threads could have run: less changes no finding's order."""
 

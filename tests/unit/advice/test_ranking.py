@@ -735,3 +735,60 @@ def test_a_finding_that_cannot_be_written_is_broken_and_costs_no_other() -> None
 
     assert ids(found) == ["b"]
     assert [one.name for one in found.broken] == ["a"]
+
+
+# Questions that are the last resort.
+
+
+def asks(name: str, **changes: Any) -> Rule:
+    """About the 40% of the step that the program computes."""
+    return rule(
+        name,
+        saving=None,
+        takes="compute_fraction",
+        severity=Severity.LOW,
+        proof="likely",
+        ask="Who needs it?",
+        locations=(),
+        last_resort=True,
+        **changes,
+    )
+
+
+def test_a_last_resort_is_asked_where_nothing_else_is_named() -> None:
+    found = ranking(asks("asks"))
+
+    assert (ids(found), [one.rule_id for one in found.last_resorts]) == ([], ["asks"])
+
+
+def says(kind: str) -> Rule:
+    """With a change or a command."""
+    plain = {"do": "Do less.", "before": "two()", "snippet": "one()"}
+    fix = replace(HOST.fixes[0], kind=kind, needs=None, never=None, **plain)
+    return rule(
+        "says",
+        saving=None,
+        takes="taking_turns_fraction",
+        severity=Severity.MEDIUM,
+        locations=(),
+        fixes=(fix,),
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "other", "expected"),
+    [
+        ("code", 0.21, []),
+        ("code", 0.2, ["asks"]),
+        ("command", 0.6, ["asks"]),
+    ],
+    ids=["a change of more than half", "of half", "a command alone"],
+)
+def test_a_last_resort_gives_way_to_what_has_a_change_of_more_than_half_its_size(
+    kind: str, other: float, expected: list[str]
+) -> None:
+    """40% computes."""
+    found = ranking(asks("asks"), says(kind), taking_turns_fraction=other)
+
+    assert ids(found) == ["says"]
+    assert [one.rule_id for one in found.last_resorts] == expected

@@ -47,6 +47,23 @@ def test_sorts_by_what_the_program_says(opcode: str, share: float) -> None:
     assert measured.value("sort_fraction") == approx(share)
 
 
+@pytest.mark.parametrize(
+    ("metric", "primitive"),
+    [
+        ("product_fraction", "dot_general"),
+        ("convolution_fraction", "conv_general_dilated"),
+        ("transform_fraction", "fft"),
+    ],
+)
+def test_what_programs_consist_of_by_their_paths(metric: str, primitive: str) -> None:
+    """A library's call takes 40 of 100 µs."""
+    for of, share in ((primitive, 0.4), ("reduce_sum", 0.0)):
+        one = program(f"jit(step)/{of}", opcode="custom-call")
+        measured = gpu_steps(("kernel", 40.0, "op"), program=one).measure()
+
+        assert measured.value(metric) == approx(share)
+
+
 def normed(gradient: str) -> bytes:
     """Of the forward pass an update is made, and beside it a gradient for a norm that
     train.py takes on line 111.

@@ -90,7 +90,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     in this order. tier, proof: one of TIERS, of PROOFS. ask: of a likely rule, what the
     user can answer in one look. takes: the metric that says which share of step time
     the finding is about, empty for that of the saving. only_without_samples: where the
-    whole run was watched, that tells the same better. confirmed: traces on which it
+    whole run was watched, that tells the same better. last_resort: it asks where
+    no other finding names a change of half its size. confirmed: traces on which it
     fires from file to finding, and independent recordings on which it fired rightly.
     """
 
@@ -115,6 +116,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ask: str = ""
     takes: str = ""
     only_without_samples: bool = False
+    last_resort: bool = False
     confirmed: tuple[str, ...] = ()
 
     @property

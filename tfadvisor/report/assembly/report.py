@@ -97,7 +97,7 @@ def assemble(
             )
             for name, metric in metrics.items()
         },
-        findings=with_own_lines(ranking.findings, source),
+        findings=with_own_lines((*ranking.findings, *ranking.last_resorts), source),
         not_applicable=ranking.not_applicable,
         capture=(
             *other_steps(evidence.account, steps),
@@ -172,7 +172,7 @@ def _passed(fired: Fired, evidence: Evidence) -> Iterator[Passed]:
     waits = any(part.category == "input" for part in evidence.outside)
     others = {"capture", "input"} if waits else {"capture"}
     for rule in fired.quiet:
-        is_about_it = rule.category not in others
+        is_about_it = rule.category not in others and not rule.last_resort
         if is_about_it and rule.id not in decided:
             yield Passed(rule.id, rule.category, rule.title)
 

@@ -1,0 +1,35 @@
+"""Products, convolutions and transforms by the types of TensorFlow's ops."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfadvisor.metrics.main_work import CONVOLUTIONS, PRODUCTS, TRANSFORMS, is_of
+
+TYPES = {
+    "MatMul": PRODUCTS,
+    "_FusedMatMul": PRODUCTS,
+    "_MklMatMul": PRODUCTS,
+    "BatchMatMulV2": PRODUCTS,
+    "Einsum": PRODUCTS,
+    "dot_general": PRODUCTS,
+    "Conv2D": CONVOLUTIONS,
+    "_FusedConv2D": CONVOLUTIONS,
+    "Conv3DBackpropFilterV2": CONVOLUTIONS,
+    "DepthwiseConv2dNativeBackpropInput": CONVOLUTIONS,
+    "conv_general_dilated": CONVOLUTIONS,
+    "RFFT": TRANSFORMS,
+    "IFFT2D": TRANSFORMS,
+    "fft": TRANSFORMS,
+    "SparseTensorDenseMatMul": None,
+    "ConvertToListOfUnits": None,
+    "convert": None,
+    "": None,
+}
+
+
+@pytest.mark.parametrize(("op_type", "kind"), list(TYPES.items()))
+def test_each_type_is_of_one_kind_or_none(op_type: str, kind: object) -> None:
+    found = [one for one in (PRODUCTS, CONVOLUTIONS, TRANSFORMS) if is_of(op_type, one)]
+
+    assert found == ([] if kind is None else [kind])
