@@ -758,7 +758,7 @@ def asks(name: str, **changes: Any) -> Rule:
 def test_a_last_resort_is_asked_where_nothing_else_is_named() -> None:
     found = ranking(asks("asks"))
 
-    assert (ids(found), [one.rule_id for one in found.last_resorts]) == ([], ["asks"])
+    assert (ids(found), [each.rule_id for each in found.last_resorts]) == ([], ["asks"])
 
 
 def says(kind: str) -> Rule:
@@ -791,4 +791,4 @@ def test_a_last_resort_gives_way_to_what_has_a_change_of_more_than_half_its_size
     found = ranking(asks("asks"), says(kind), taking_turns_fraction=other)
 
     assert ids(found) == ["says"]
-    assert [one.rule_id for one in found.last_resorts] == expected
+    assert [each.rule_id for each in found.last_resorts] == expected

@@ -58,8 +58,8 @@ def test_sorts_by_what_the_program_says(opcode: str, share: float) -> None:
 def test_what_programs_consist_of_by_their_paths(metric: str, primitive: str) -> None:
     """A library's call takes 40 of 100 µs."""
     for of, share in ((primitive, 0.4), ("reduce_sum", 0.0)):
-        one = program(f"jit(step)/{of}", opcode="custom-call")
-        measured = gpu_steps(("kernel", 40.0, "op"), program=one).measure()
+        call = program(f"jit(step)/{of}", opcode="custom-call")
+        measured = gpu_steps(("kernel", 40.0, "op"), program=call).measure()
 
         assert measured.value(metric) == approx(share)
 
