@@ -30,6 +30,7 @@ TYPES = {
 
 @pytest.mark.parametrize(("op_type", "kind"), list(TYPES.items()))
 def test_each_type_is_of_one_kind_or_none(op_type: str, kind: object) -> None:
-    found = [one for one in (PRODUCTS, CONVOLUTIONS, TRANSFORMS) if is_of(op_type, one)]
+    kinds = (PRODUCTS, CONVOLUTIONS, TRANSFORMS)
+    found = [types for types in kinds if is_of(op_type, types)]
 
     assert found == ([] if kind is None else [kind])
