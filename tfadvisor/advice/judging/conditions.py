@@ -272,11 +272,11 @@ def as_pattern(text: str) -> str:
     """
 
     def words(match: re.Match[str]) -> str:
-        name, one, many = match.groups()
-        if many is not None:
-            return f"<{name}> {many}"
-        if one is not None:
-            return one
+        name, word, plural = match.groups()
+        if plural is not None:
+            return f"<{name}> {plural}"
+        if word is not None:
+            return word
         return f"<{name}>" if is_known(name) else match[0]
 
     return _PLACEHOLDER.sub(words, text)
