@@ -61,9 +61,10 @@ def _filled_in(rule: Rule) -> Iterator[Paragraph]:
     if not known:
         return
     yield Paragraph("A report fills in:")
-    about = {**registered_metrics(), **registered_facts()}
+    metrics, facts = registered_metrics(), registered_facts()
     for name in known:
-        words = first_sentence(about[name].about)
+        about = metrics[name].about if name in metrics else facts[name].about
+        words = first_sentence(about)
         yield Paragraph(f"<{name}>  {words}", indent=2)
 
 
