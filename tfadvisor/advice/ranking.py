@@ -110,9 +110,7 @@ def ranked(
         if _waits_for_devices(outside, metrics):
             continue
         placed = _with_part_of_run(placed, outside, evidence)
-    last = {judged.rule.id for judged in fired.judged if judged.rule.last_resort}
-    asked = tuple(each for each in placed if each.rule_id in last)
-    placed = tuple(each for each in placed if each.rule_id not in last)
+    asked, placed = _last_resorts_apart(placed, fired)
     return Ranking(
         findings=placed,
         plan=plan_of(placed),
@@ -125,6 +123,15 @@ def ranked(
 
 _FAR_LARGER = 2.0
 """Times what the largest named change is about: then the larger part has no answer."""
+
+
+def _last_resorts_apart(
+    findings: tuple[Finding, ...], fired: Fired
+) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """(Those of rules that are a last resort, the others)."""
+    last = {judged.rule.id for judged in fired.judged if judged.rule.last_resort}
+    asked = tuple(each for each in findings if each.rule_id in last)
+    return asked, tuple(each for each in findings if each.rule_id not in last)
 
 
 def _without_answer(

@@ -307,8 +307,8 @@ def _decided(
         return _in_turns(arms, candidates, wanted, alternated, complete=False)
     step_ms = _checked(timed, arms, wanted)
     stages = ABLATION_STAGES if wanted.ablate else STAGES
-    if left and not known:
-        _check_rounds(arms, left[0], stages[0], wanted)
+    if not known:
+        _check_rounds(arms, left[:1], stages[0], wanted)
     _announce_rounds(arms, left, stages, announce)
     rounds = Rounds(
         left,
@@ -316,7 +316,7 @@ def _decided(
         stages,
         afford=arms.afford,
     )
-    standings = rounds.decide() if left else Standings((step_ms,), {})
+    standings = _standings(rounds, left, step_ms)
     complete = not arms.program.stop.came and not rounds.stopped
     _look_for_less(arms, standings)
     return _Tried(
@@ -330,6 +330,11 @@ def _decided(
     )
 
 
+def _standings(rounds: Rounds, left: Sequence[str], step_ms: float) -> Standings:
+    """Of the arms that are left, which may be none."""
+    return rounds.decide() if left else Standings((step_ms,), {})
+
+
 def _announce_rounds(
     arms: Arms, left: Sequence[str], stages: Sequence[int], announce: Tell
 ) -> None:
@@ -337,12 +342,14 @@ def _announce_rounds(
         announce(rounds_words(left, stages, arms.longest_base, arms.left))
 
 
-def _check_rounds(arms: Arms, name: str, rounds: int, wanted: TrialRequest) -> None:
-    """Whether what is left of the budget can tell anything of one arm. rounds: after
-    which it is decided. Raises NothingToCompare.
+def _check_rounds(
+    arms: Arms, names: Sequence[str], rounds: int, wanted: TrialRequest
+) -> None:
+    """Whether what is left of the budget can tell anything of these arms. rounds: after
+    which they are decided. Raises NothingToCompare.
     """
-    runs = arms_of_round([name])
-    if arms.afford(runs * _LEAST_ROUNDS):
+    runs = arms_of_round(names)
+    if not names or arms.afford(runs * _LEAST_ROUNDS):
         return
     spent = wanted.budget_seconds - arms.left
     needed = spent + rounds * len(runs) * arms.longest_base

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 
 from tfadvisor.advice.explaining.explained import Known, Paragraph, first_sentence
 from tfadvisor.advice.judging.conditions import as_pattern, is_known, placeholders
@@ -53,10 +54,8 @@ def _about_fix(fix: FixRule) -> Iterator[Paragraph]:
 
 def _filled_in(rule: Rule) -> Iterator[Paragraph]:
     """What stands in a report for each <name> above."""
-    texts = [rule.why, rule.ask or ""]
-    for fix in rule.fixes:
-        texts += [fix.do, fix.before or "", fix.snippet or "", fix.side_effect or ""]
-    named = dict.fromkeys(name for text in texts for name in placeholders(text))
+    texts = [rule.why, rule.ask, *chain.from_iterable(map(_texts_of, rule.fixes))]
+    named = dict.fromkeys(chain.from_iterable(map(placeholders, texts)))
     known = [name for name in named if is_known(name)]
     if not known:
         return
@@ -64,8 +63,11 @@ def _filled_in(rule: Rule) -> Iterator[Paragraph]:
     metrics, facts = registered_metrics(), registered_facts()
     for name in known:
         about = metrics[name].about if name in metrics else facts[name].about
-        words = first_sentence(about)
-        yield Paragraph(f"<{name}>  {words}", indent=2)
+        yield Paragraph(f"<{name}>  {first_sentence(about)}", indent=2)
+
+
+def _texts_of(fix: FixRule) -> tuple[str, ...]:
+    return fix.do, fix.before, fix.snippet, fix.side_effect
 
 
 def _about_limits(rule: Rule) -> Iterator[Paragraph]:
