@@ -146,10 +146,6 @@ def write_kept(kept: KeptRun, options: Options, place: ReportPlace) -> None:
 
     write_form(place.form, subject, place.output, **place.settings)
     sys.stdout.flush()
-    if place.output is not None:
-        from tfadvisor.report import verdict_sentence
-
-        note(verdict_sentence(kept.report))
 
 
 def note_kept(kept: KeptRun) -> None:

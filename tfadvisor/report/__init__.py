@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         evidence_words,
         location_words,
         saving_words,
-        verdict_sentence,
     )
 else:
     from tfadvisor.face import face
@@ -46,7 +45,6 @@ else:
             "location_words": "wording",
             "run_words": "of_the_run",
             "saving_words": "wording",
-            "verdict_sentence": "wording",
         },
     )
 
@@ -66,5 +64,4 @@ __all__ = [
     "location_words",
     "run_words",
     "saving_words",
-    "verdict_sentence",
 ]
