@@ -36,6 +36,7 @@ from tfadvisor.advice.judging.judge_rules import Fired, broken_by
 from tfadvisor.advice.judging.judged import Judged, is_few, is_guessed
 from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.advice.measured import bounded, measured_finding
+from tfadvisor.advice.once_a_line import once_a_line
 from tfadvisor.advice.op_by_op import with_its_cure
 from tfadvisor.advice.outside import MADE_ANEW, Outside, covers_all_of
 from tfadvisor.advice.savings import LARGE, Calibration, Foreseen, foresee, plan_of
@@ -111,6 +112,7 @@ def ranked(
             continue
         placed = _with_part_of_run(placed, outside, evidence)
     asked, placed = _last_resorts_apart(placed, fired)
+    placed = once_a_line(placed)
     return Ranking(
         findings=placed,
         plan=plan_of(placed),

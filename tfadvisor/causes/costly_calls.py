@@ -13,7 +13,9 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from tfadvisor.causes.called import Called, FileNames, dotted
+from tfadvisor.causes.called import Called, FileNames, Function, dotted
+from tfadvisor.causes.definitions import Definitions
+from tfadvisor.causes.diagonals import banded_system, products_with_diagonals
 from tfadvisor.causes.grown_lists import is_grown
 from tfadvisor.causes.last_of_all import last_of_all
 from tfadvisor.causes.loop_data import all_bindings_in
@@ -21,6 +23,7 @@ from tfadvisor.causes.of_numpy import is_of_numpy
 from tfadvisor.causes.read_again import read_again
 from tfadvisor.causes.rows_updated import rows_updated
 from tfadvisor.causes.searched_lists import searched
+from tfadvisor.causes.separable import separable_convolution, separable_exponential
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.used_for import used_for
 from tfadvisor.causes.witness import covers, own_nodes, scope_around
@@ -38,6 +41,7 @@ _LONGEST = 60
 """Characters of an expression."""
 _DERIVATIVES = frozenset(("jax.hessian", "jax.jacfwd", "jax.jacobian", "jax.jacrev"))
 """They give a function, which costs where the program calls it."""
+_EXP = "exp(sum over axes)"
 _WRAPPERS = frozenset("jit pjit vmap pmap partial filter_jit filter_vmap".split())
 """They give the function that they are given in another form."""
 _MOST_WRAPPERS = 8
@@ -79,6 +83,14 @@ class CostlyCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     window: int = 0
     """Elements of a convolution's kernel, as far as a program's shapes tell them, that
     it has at least.
+    """
+    square: bool = False
+    """Whether it is meant only where a factor of a product is as high as it is wide, as
+    far as a program's shapes tell them.
+    """
+    transcendental: bool = False
+    """Whether it is meant only where most of its line's time is in ops that compute
+    exponentials and the like, as far as a program's HLO tells.
     """
 
     def runs(self, where: Where) -> bool:
@@ -133,6 +145,7 @@ class CallsOfFile:
     def __init__(self, parsed: ParsedFile) -> None:
         """parsed: the file."""
         self._parsed = parsed
+        self._definitions = Definitions(parsed)
 
     def made_on(
         self,
@@ -178,7 +191,8 @@ class CallsOfFile:
         begin = [made for made in on_line if made.node.lineno == line]
         return begin or on_line
 
-    def _made(self, function: ast.AST) -> Iterator[_Made]:
+    def _made(self, function: Function | ast.Module) -> Iterator[_Made]:
+        yield from self._of_matrices(function)
         for node in own_nodes(function):
             if isinstance(node, ast.Call | ast.Subscript):
                 yield from self._of_file(node)
@@ -187,6 +201,7 @@ class CallsOfFile:
             if isinstance(node, ast.Call):
                 yield from self._of_last(node, function)
                 yield from self._of_use(node, function)
+                yield from self._of_arrays(node, function)
                 yield from self._of_derivative(node)
                 yield from _of_rows(node, function)
                 yield self._of_call(node)
@@ -197,7 +212,7 @@ class CallsOfFile:
             elif isinstance(node, ast.For):
                 yield from self._of_items(node, "for {}")
             elif isinstance(node, ast.BinOp):
-                yield from _of_operation(node, self._names)
+                yield from _of_operation(node)
 
     @property
     def _names(self) -> FileNames:
@@ -239,6 +254,34 @@ class CallsOfFile:
             words = self._names.called(call).words
             for node in {id(each): each for each in (call, use.node)}.values():
                 yield _Made(use.name, words, node, None, (), use.own, use.lines)
+
+    def _of_matrices(self, function: Function | ast.Module) -> Iterator[_Made]:
+        """Products with a matrix of one diagonal."""
+        known = self._names, self._definitions
+        for each in products_with_diagonals(function, *known):
+            name, own = "diag(x) @ y", each.own
+            yield _Made(name, each.words, each.node, None, (), own, each.lines)
+
+    def _of_arrays(
+        self, call: ast.Call, function: Function | ast.Module
+    ) -> Iterator[_Made]:
+        """A call whose arrays are simpler than it knows."""
+        asked = call, function, self._names, self._definitions
+        words = self._names.called(call).words
+        solved = banded_system(*asked)
+        if solved is not None:
+            name = f"solve({'tridiagonal' if solved.is_tridiagonal else 'banded'})"
+            yield _Made(name, words, call, None, (), solved.own, solved.lines)
+        passes = separable_convolution(*asked)
+        if passes is not None:
+            name = "convolve(separable)"
+            yield _Made(name, words, call, None, (), passes.own, passes.lines)
+        found = separable_exponential(*asked)
+        if found is not None:
+            nodes = (call, *found.uses)
+            lines = tuple(sorted({node.lineno for node in nodes}))
+            for node in nodes:
+                yield _Made(_EXP, found.words, node, None, (), "", lines)
 
     def _of_derivative(self, call: ast.Call) -> Iterator[_Made]:
         """The call of a function that a name stands for, which takes derivatives."""
@@ -390,11 +433,9 @@ _CHOICE = 3
 """Arguments of a where that chooses."""
 
 
-def _of_operation(node: ast.BinOp, names: FileNames) -> Iterator[_Made]:
+def _of_operation(node: ast.BinOp) -> Iterator[_Made]:
     if isinstance(node.op, ast.Sub) and _is_of_pairs(node.left, node.right):
         yield _expression("x[:, None] - y[None]", node)
-    if isinstance(node.op, ast.MatMult) and _is_call_of(node.left, names, "diag"):
-        yield _expression("diag(x) @ y", node)
 
 
 def _expression(name: str, node: ast.expr) -> _Made:
@@ -423,13 +464,6 @@ def _new_axes(node: ast.AST) -> list[int]:
         for at, index in enumerate(indexes)
         if isinstance(index, ast.Constant) and index.value is None
     ]
-
-
-def _is_call_of(node: ast.expr, names: FileNames, function: str) -> bool:
-    if not isinstance(node, ast.Call):
-        return False
-    called = names.called(node)
-    return bool(called.path) and called.names[-1] == function
 
 
 def _of_mask(call: ast.Call, called: Called) -> str:

@@ -53,6 +53,10 @@ class _Line(msgspec.Struct, frozen=True):
     """That its ops work for, where the shapes tell."""
     window: int | None = None
     """Elements of the largest kernel that its convolutions have; None without one."""
+    square: bool | None = None
+    """Whether a factor of its products is as high as it is wide; None without one."""
+    transcends: bool | None = None
+    """Whether most of its time is in ops that compute exponentials and the like."""
 
 
 class _Costly(msgspec.Struct, frozen=True):
@@ -98,6 +102,10 @@ def _is_worth(known: CostlyCall, at: _Line) -> bool:
     kernel is as large as is meant, as far as the shapes tell.
     """
     if at.window is not None and at.window < known.window:
+        return False
+    if (known.square and at.square is False) or (
+        known.transcendental and at.transcends is False
+    ):
         return False
     jacobian = at.jacobian
     if jacobian is None or not known.passes:
@@ -177,6 +185,8 @@ def _of_devices(question: Question) -> Iterator[_Line]:
             callers=_callers(ops[0]),
             jacobian=_jacobian(ops),
             window=max((op.known.window for op in ops if op.known), default=0) or None,
+            square=_has_square(ops),
+            transcends=_transcends(ops),
         )
 
 
@@ -202,6 +212,19 @@ def _line_of(op: HotOp) -> tuple[str, int]:
 def _jacobian(ops: list[HotOp]) -> Jacobian | None:
     found = {op.known.jacobian for op in ops if op.known and op.known.jacobian}
     return found.pop() if len(found) == 1 else None
+
+
+def _has_square(ops: list[HotOp]) -> bool | None:
+    sizes = [size for op in ops if op.known for size in op.known.products]
+    if not sizes:
+        return None
+    return any(size.k > 1 and size.k in (size.m, size.n) for size in sizes)
+
+
+def _transcends(ops: list[HotOp]) -> bool:
+    whole = sum(op.total_ps for op in ops)
+    own = [op for op in ops if op.known and op.known.cost.transcendentals]
+    return 2 * sum(op.total_ps for op in own) >= whole
 
 
 def _callers(op: HotOp) -> tuple[tuple[str, int], ...]:
@@ -262,6 +285,17 @@ def few_of_order(question: Question) -> str:
     made = _costly(question).made
     if not any(name.endswith("()[:k]") for name in made.known.calls):
         raise MetricAbsent("it orders nothing of which only a few are taken")
+    return made.words
+
+
+@fact
+def narrow_system(question: Question) -> str:
+    """That call, where it solves equations whose matrix has a few diagonals alone, by
+    the program's source: `jnp.linalg.solve`.
+    """
+    made = _costly(question).made
+    if not any(name.startswith("solve(") for name in made.known.calls):
+        raise MetricAbsent("it solves no equations of a few diagonals")
     return made.words
 
 
