@@ -42,6 +42,12 @@ _LONGEST = 60
 _DERIVATIVES = frozenset(("jax.hessian", "jax.jacfwd", "jax.jacobian", "jax.jacrev"))
 """They give a function, which costs where the program calls it."""
 _EXP = "exp(sum over axes)"
+_OTHER_WAY = {
+    "jax.jacfwd": "jax.jacrev",
+    "jax.jacrev": "jax.jacfwd",
+    "jax.jacobian": "jax.jacfwd",
+}
+"""To a Jacobian."""
 _WRAPPERS = frozenset("jit pjit vmap pmap partial filter_jit filter_vmap".split())
 """They give the function that they are given in another form."""
 _MOST_WRAPPERS = 8
@@ -80,6 +86,8 @@ class CostlyCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str = ""
     passes: Literal["", "inputs", "outputs"] = ""
     """Of a Jacobian, for each of what it takes one."""
+    shown: str = ""
+    """What helps where the shapes tell that these are many more than the others."""
     window: int = 0
     """Elements of a convolution's kernel, as far as a program's shapes tell them, that
     it has at least.
@@ -226,7 +234,20 @@ class CallsOfFile:
         origin = self._origin(call.func)
         name = called.path or (origin[0] if origin else "") or called.words
         method = () if called.path else tuple(called.names)
-        return _Made(name, called.words, call, call, method, _by_fourier(call, name))
+        own = _by_fourier(call, name) or self._other_way(call, name)
+        return _Made(name, called.words, call, call, method, own)
+
+    def _other_way(self, call: ast.Call, name: str) -> str:
+        """The same Jacobian by passes the other way; "" for other calls."""
+        if name not in _OTHER_WAY or not call.args:
+            return ""
+        outer = [
+            node
+            for node in ast.walk(self._parsed.tree)
+            if isinstance(node, ast.Call) and node.func is call
+        ]
+        whole = ast.unparse(outer[0] if outer else call)
+        return whole.replace(ast.unparse(call.func), _OTHER_WAY[name], 1)
 
     def _of_file(self, node: ast.Call | ast.Subscript) -> Iterator[_Made]:
         """What reads the same whole file, or member of one, in each call."""
@@ -292,7 +313,8 @@ class CallsOfFile:
                 return
             if called.path in _DERIVATIVES:
                 words = cut(ast.unparse(made), _LONGEST)
-                yield _Made(called.path, words, call, made, ())
+                own = self._other_way(made, called.path)
+                yield _Made(called.path, words, call, made, (), own)
                 return
             if called.names[-1] not in _WRAPPERS or not made.args:
                 return

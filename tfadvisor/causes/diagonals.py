@@ -92,18 +92,29 @@ def _factors(node: ast.expr, names: FileNames) -> list[ast.expr]:
 def _given(call: ast.Call, names: FileNames) -> Sequence[ast.expr]:
     """Of a call that multiplies matrices, these; empty for others."""
     called = names.called(call)
-    owner = owner_of(call)
-    if not called.path and last_name(call) == "dot" and owner is not None:
-        is_plain = len(call.args) == 1 and not call.keywords
-        return (owner, call.args[0]) if is_plain else ()
+    if not called.path:
+        return _of_method(call)
     if called.package not in _ARRAYS or not call.args:
         return ()
-    if called.names[-1] == "multi_dot" and isinstance(call.args[0], ast.List):
-        return call.args[0].elts
-    if called.names[-1] not in _PRODUCTS or len(call.args) != len(_TRANSPOSES):
-        return ()
+    first = call.args[0]
+    if isinstance(first, ast.List) and called.names[-1] == "multi_dot":
+        return first.elts
+    return _turned_as(call) if called.names[-1] in _PRODUCTS else ()
+
+
+def _of_method(call: ast.Call) -> Sequence[ast.expr]:
+    """`x.dot(y)`."""
+    owner = owner_of(call)
+    is_plain = len(call.args) == 1 and not call.keywords
+    is_product = is_plain and last_name(call) == "dot"
+    return (owner, call.args[0]) if is_product and owner is not None else ()
+
+
+def _turned_as(call: ast.Call) -> Sequence[ast.expr]:
+    """Both factors, as its arguments turn them; empty where others are given."""
     turned = {each.arg for each in call.keywords if ast.unparse(each.value) == "True"}
-    if not {each.arg for each in call.keywords} <= {*_TRANSPOSES, "name"}:
+    is_plain = {each.arg for each in call.keywords} <= {*_TRANSPOSES, "name"}
+    if not is_plain or len(call.args) != len(_TRANSPOSES):
         return ()
     return [
         _turned(given) if transpose in turned else given
@@ -223,24 +234,22 @@ def _of_einsum(
     called = names.called(call)
     if called.package not in _ARRAYS or called.names[-1] != "einsum":
         return
-    given = call.args[1:]
-    spec = _text(call.args[0]) if call.args else ""
-    if "->" not in spec or "." in spec:
-        return
-    inputs, output = (part.replace(" ", "") for part in spec.split("->"))
+    inputs, arrow, output = _spec(call).partition("->")
+    given = [*call.args[1:]]
     factors = [_factor(part, function, names, definitions) for part in given]
     of = inputs.split(",")
-    if len(of) != len(factors) or not any(each.diagonal for each in factors):
-        return
-    lines = sorted({call.lineno, *(each.line for each in factors if each.line)})
-    own = _without_matrices(ast.unparse(call.func), of, output, factors)
-    words = cut(ast.unparse(call), _LONGEST)
-    yield Product(call, words, own, tuple(lines))
+    is_whole = arrow and len(of) == len(factors)
+    if is_whole and any(each.diagonal is not None for each in factors):
+        own = _without_matrices(ast.unparse(call.func), of, output, factors)
+        yield _product(call, factors)._replace(own=own)
 
 
-def _text(node: ast.expr) -> str:
+def _spec(call: ast.Call) -> str:
+    """`ij,jk->ik`; "" where it stands elsewhere, or leaves axes out."""
+    node = call.args[0] if call.args else None
     is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-    return str(ast.literal_eval(node)) if is_text else ""
+    text = ast.unparse(node).strip("'\"").replace(" ", "") if node and is_text else ""
+    return "" if "." in text else text
 
 
 def _without_matrices(

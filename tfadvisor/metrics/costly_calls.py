@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from tfadvisor.metrics.far_ops import far_line
 from tfadvisor.metrics.kinds import first_device_ops, of_step_time
 from tfadvisor.metrics.layers import compute_fraction_of, compute_parts
 from tfadvisor.metrics.python_time import of_python, python_lines
@@ -289,6 +290,20 @@ def few_of_order(question: Question) -> str:
 
 
 @fact
+def far_op_of_call(question: Question) -> str:
+    """The largest op of far_op_fraction, where its line makes that call, belongs to it,
+    or is what that runs.
+    """
+    costly = _costly(question)
+    at, far = costly.at, far_line(question)[0].op
+    own = {(at.file, line) for line in (at.line, *costly.made.lines)}
+    runs = costly.known.around and not own.isdisjoint(_callers(far))
+    if at.where != "device" or not (runs or _line_of(far) in own):
+        raise MetricAbsent("a costly call does not explain the largest of these ops")
+    return far.name()
+
+
+@fact
 def narrow_system(question: Question) -> str:
     """That call, where it solves equations whose matrix has a few diagonals alone, by
     the program's source: `jnp.linalg.solve`.
@@ -335,7 +350,8 @@ def _counted(sizes: Jacobian) -> str:
 @fact
 def costly_call_change(question: Question) -> str:
     """What costs less, and when."""
-    return _costly(question).known.change
+    costly = _costly(question)
+    return (costly.at.jacobian and costly.known.shown) or costly.known.change
 
 
 @fact
@@ -348,7 +364,9 @@ def costly_call_before(question: Question) -> str:
 def costly_call_after(question: Question) -> str:
     """The same as it costs less, in the program's own names where these are known."""
     costly = _costly(question)
-    return costly.made.own or costly.known.after.rstrip()
+    is_open = costly.known.passes and costly.at.jacobian is None
+    own = "" if is_open else costly.made.own
+    return own or costly.known.after.rstrip()
 
 
 @fact

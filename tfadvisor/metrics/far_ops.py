@@ -139,7 +139,8 @@ def _leaves_units_idle(op: HotOp, rates: Rates) -> bool:
     return kind.is_matrix and kind.tensor_cores is False and not is_wide
 
 
-def _line(question: Question) -> list[FarOp]:
+def far_line(question: Question) -> list[FarOp]:
+    """The ops of far_op_fraction, the largest first. Raises MetricAbsent."""
     found = _far(question)
     if not found:
         raise MetricAbsent(
@@ -165,7 +166,7 @@ def far_op(question: Question) -> str:
     """The largest op of far_op_fraction with its line where the HLO tells it:
     `input_scatter_fusion (train.py:42)`.
     """
-    op = _line(question)[0].op
+    op = far_line(question)[0].op
     return op.place() or short_kernel(op.name())
 
 
@@ -174,7 +175,7 @@ def far_ops(question: Question) -> str:
     """All ops of far_op_fraction: that one where it is alone, else `4 ops of
     train.py:42, the largest wrapped_convolution`.
     """
-    first, *others = _line(question)
+    first, *others = far_line(question)
     if not others:
         return far_op(question)
     where = f"{first.known.file}:{first.known.line}"
@@ -184,7 +185,7 @@ def far_ops(question: Question) -> str:
 @fact
 def far_op_does(question: Question) -> str:
     """What the largest computes: `scatter-add of 400,000 values into f32[24]`."""
-    does = _line(question)[0].known.does
+    does = far_line(question)[0].known.does
     if not does:
         raise MetricAbsent("the trace holds no HLO of this op")
     return does
@@ -193,7 +194,7 @@ def far_op_does(question: Question) -> str:
 @fact
 def far_op_path(question: Question) -> str:
     """The framework's path to the largest: `jit(step)/segment_sum/scatter-add`."""
-    path = _line(question)[0].known.op_name
+    path = far_line(question)[0].known.op_name
     if not path:
         raise MetricAbsent("the trace's HLO does not name the path to this op")
     return path
@@ -204,7 +205,7 @@ def far_op_sorts(question: Question) -> str:
     """What it sorts for, where the largest is a sort: draw (a permutation, or rows
     without replacement) or order.
     """
-    known = _line(question)[0].known
+    known = far_line(question)[0].known
     if not known.does.startswith("sort"):
         raise MetricAbsent("the largest of these ops sorts nothing")
     return sorts_to(known.op_name)
@@ -215,7 +216,7 @@ def far_op_patches(question: Question) -> str:
     """Of the largest, where it is the gradient of a convolution whose kernel is as
     large as its stride, the kernel's size: `2 × 2`.
     """
-    known = _line(question)[0].known
+    known = far_line(question)[0].known
     if not known.patches:
         raise MetricAbsent("the largest of these ops takes no product of patches")
     return known.patches
@@ -226,7 +227,7 @@ def far_op_speed(question: Question) -> str:
     """How fast they are together, beside what their device can do: `3.60 MB/s of 300
     GB/s`, with their operations where they do any.
     """
-    line = _line(question)
+    line = far_line(question)
     seconds = sum(far.op.total_ps for far in line) / PS_PER_S
     bytes_moved = sum(far.known.cost.bytes * far.op.count for far in line)
     bandwidth = line[0].rates.peaks.bytes_per_s or 0.0

@@ -31,7 +31,12 @@ from tfadvisor.program.flow import (
 )
 from tfadvisor.program.in_words import in_words, scattered, target
 from tfadvisor.program.inverses import inverse_in, only_multiplied
-from tfadvisor.program.jacobians import Jacobian, jacobian_of, takes_passes
+from tfadvisor.program.jacobians import (
+    Jacobian,
+    jacobian_of,
+    jacobians_of_lines,
+    takes_passes,
+)
 from tfadvisor.program.loops_in_call import costliest_line, runs_loop
 from tfadvisor.program.matrix_products import DotSize, multiplied_type, products
 from tfadvisor.program.only_for_numbers import only_for_numbers
@@ -132,8 +137,12 @@ class OpsOfProgram:
         )
 
     def _jacobian(self, location: SourceLocation | None) -> Jacobian | None:
-        is_pass = location is not None and takes_passes(location.op_name)
-        return jacobian_of(self._program) if is_pass else None
+        if location is None or not takes_passes(location.op_name):
+            return None
+        own = jacobians_of_lines(self._program)
+        lines = [(frame.file, frame.line) for frame in location.frames]
+        known = (own[line] for line in lines if line in own)
+        return jacobian_of(self._program) or next(known, None)
 
 
 def find_instruction(module: Module, event_name: str) -> Instruction | None:

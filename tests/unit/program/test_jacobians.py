@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from support import hlo_builder as hlo
 
-from tfadvisor.program.jacobians import Jacobian, jacobian_of, takes_passes
+from tfadvisor.program.jacobians import (
+    Jacobian,
+    jacobian_of,
+    jacobians_of_lines,
+    takes_passes,
+)
 from tfadvisor.program.module import Module
 
 
@@ -66,3 +73,56 @@ def test_of_other_results_nothing_is_known(
 )
 def test_paths_tell_which_ops_take_passes(path: str, takes: bool) -> None:
     assert takes_passes(path) is takes
+
+
+# Within a program that does more.
+
+FRAMES = hlo.stack_frames(("fit.py", 9, "fit", 0), ("fit.py", 4, "model", 1))
+
+
+def fitting(
+    path: str, leaving: str, *, rows: int = 1024, used: bool = True
+) -> Mapping[tuple[str, int], Jacobian]:
+    """Of a program that compares the rows and columns of an identity on line 9, makes
+    this of it on the way through line 4, and uses it after that.
+    """
+    square = f"[{rows},{rows}]"
+    at = hlo.metadata("jit(fit)/eq", "fit.py", 9)
+    return jacobians_of_lines(
+        Module(
+            hlo.module(
+                hlo.computation(
+                    1,
+                    hlo.op(1, "iota", f"s32{square}"),
+                    hlo.op(2, "compare", f"pred{square}", 1, 1, metadata=at),
+                    hlo.op(
+                        3, "convert", leaving, 2, metadata=hlo.metadata(path, frame=2)
+                    ),
+                    hlo.op(4, "bitcast", leaving, 3),
+                    hlo.op(
+                        5,
+                        "negate",
+                        "f32[12,12]",
+                        4 if used else 1,
+                        metadata=hlo.metadata("jit(fit)/neg", "fit.py", 10),
+                    ),
+                ),
+                extra=FRAMES,
+            )
+        )
+    )
+
+
+def test_what_leaves_the_pass_has_a_number_for_each_direction() -> None:
+    """12,288 numbers of 1,024 directions: 12 of each."""
+    forward = fitting("jit(fit)/vmap(jvp())/gather", "f32[12,1024]")
+    backward = fitting("jit(fit)/vmap(transpose(jvp()))/mul", "f32[1024,12]")
+
+    assert forward == {("fit.py", 9): Jacobian(outputs=12, inputs=1024)}
+    assert backward == {("fit.py", 9): Jacobian(outputs=1024, inputs=12)}
+
+
+def test_without_a_pass_from_that_line_nothing_is_known() -> None:
+    assert fitting("jit(fit)/jvp()/gather", "f32[12,1024]") == {}
+    assert fitting("jit(fit)/vmap(jvp())/gather", "f32[12,7]") == {}
+    assert fitting("jit(fit)/vmap(jvp())/gather", "f32[12,1024]", used=False) == {}
