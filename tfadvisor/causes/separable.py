@@ -321,6 +321,7 @@ _KERNELS = {
 }
 """Of calls that convolve, the place and name of the kernel."""
 _STRIDES = {"jax.lax": (2, "window_strides"), "tensorflow.nn": (2, "strides")}
+_REPEATS = frozenset(("broadcast_to", "repeat", "tile"))
 _OTHER_STEPS = frozenset(("lhs_dilation", "rhs_dilation", "dilations"))
 
 
@@ -337,7 +338,15 @@ def separable_convolution(
     if not _Grids(names, definitions).is_product(kernel, function):
         return None
     words = cut(ast.unparse(kernel), 60)
-    return Separable(words, _passes(call, kernel, path, function), (call.lineno,))
+    mixes = _repeats(definitions.of(kernel, function).node)
+    own = "" if mixes else _passes(call, kernel, path)
+    return Separable(words, own, (call.lineno,))
+
+
+def _repeats(kernel: ast.expr) -> bool:
+    """Whether it is laid out for several channels, which a second pass would mix."""
+    calls = (node for node in ast.walk(kernel) if isinstance(node, ast.Call))
+    return any(last_name(call) in _REPEATS for call in calls)
 
 
 def _argument(call: ast.Call, at: int, name: str) -> ast.expr | None:
@@ -347,7 +356,7 @@ def _argument(call: ast.Call, at: int, name: str) -> ast.expr | None:
     return call.args[at] if at < len(call.args) else None
 
 
-def _passes(call: ast.Call, kernel: ast.expr, path: str, function: Scope) -> str:
+def _passes(call: ast.Call, kernel: ast.expr, path: str) -> str:
     """One convolution with the kernel's columns and one with its rows."""
     axes = _axes_of_kernel(call, path)
     data = call.args[0] if call.args else None

@@ -125,6 +125,19 @@ def test_the_layout_of_the_kernel_tells_its_axes_and_strides_keep_it_whole() -> 
     assert by_twos.own == ""
 
 
+def test_a_kernel_of_several_channels_has_no_second_pass_of_its_own() -> None:
+    code = """
+    def f(x, g):
+        k = jnp.tile(jnp.outer(g, g)[None, None], (3, 3, 1, 1))
+        return jax.lax.conv(x, k, (1, 1), "SAME")
+    """
+
+    found = convolution(code)
+
+    assert found is not None
+    assert found.own == ""
+
+
 @pytest.mark.parametrize(
     "exponent",
     ["-(xx * yy)", "-jnp.sqrt(xx**2 + yy**2)", "-(xx + yy)**2", "-xx**2", "-r"],
