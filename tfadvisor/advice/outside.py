@@ -25,6 +25,7 @@ from tfadvisor.causes import (
     RunPart,
     RunShare,
 )
+from tfadvisor.patterns import pattern
 from tfadvisor.units import duration, percent
 from tfadvisor.vocabulary import Severity
 
@@ -275,15 +276,28 @@ def _of_a_graph(found: Outside, part: RunPart, source: ProgramSource | None) -> 
         "building a graph anew"
     )
     inside = [at.line for inner in part.parts for at in inner.places]
+    lines = list(dict.fromkeys([place.line, *inside]))
     anew = None
     if source is not None:
-        anew = source.graph_anew(place.file, [place.line, *inside])
+        anew = source.graph_anew(place.file, lines)
+        made = None if anew else _traced_again(source, place.file, lines)
+        if made is not None or (anew is None and not source.mentions(_SESSION)):
+            fix = _COMPILE_SELDOM if made is None else _make_once(made)
+            return replace(found, title=title, fix=fix)
     fix = _BUILD_ONCE
     if anew is not None:
         fix = replace(
             fix, do=f"{anew.words}. {fix.do}", before=anew.before, snippet=anew.once
         )
     return replace(found, title=title, fix=fix)
+
+
+def _traced_again(
+    source: ProgramSource, file: str, lines: Sequence[int]
+) -> CompiledAgain | None:
+    """A tf.function that one of the lines traces, made anew each time."""
+    found = (source.compiled_again(file, line) for line in lines)
+    return next(filter(None, found), None)
 
 
 def _compiled_in_steps(
@@ -497,6 +511,8 @@ _PREDICT_AT_ONCE = Fix(
     cures="a pipeline that Keras builds for each call of predict or evaluate",
     before="for row in rows:\n    scores.append(model.predict(row[None], verbose=0))",
 )
+_SESSION = pattern(r"[Ss]ession|placeholder|v1")
+"""In a program of TensorFlow 1; a tf.function builds its graphs without."""
 _BUILD_ONCE = Fix(
     "code",
     "Build the graph once, with placeholders for what differs between calls (None for "

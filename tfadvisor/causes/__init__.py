@@ -27,12 +27,15 @@ if TYPE_CHECKING:
     from tfadvisor.causes.compiled_again import CompiledAgain
     from tfadvisor.causes.costly_calls import CostlyCall, MadeCall, Where
     from tfadvisor.causes.eager_ops import EagerOps
+    from tfadvisor.causes.flattened import Flattened
+    from tfadvisor.causes.frozen import Frozen
     from tfadvisor.causes.growing import Growing
     from tfadvisor.causes.indexed import Indexed
     from tfadvisor.causes.made_anew import MadeAnew
     from tfadvisor.causes.of_activities import causes_of
     from tfadvisor.causes.of_samples import NoAccount, account_of
     from tfadvisor.causes.one_after_another import OneAfterAnother
+    from tfadvisor.causes.picture_order import PictureOrder
     from tfadvisor.causes.pipeline_maps import PipelineGenerator, PipelineMap
     from tfadvisor.causes.program_source import ProgramSource
     from tfadvisor.causes.read_each_round import ReadEachRound
@@ -53,6 +56,8 @@ else:
             "Done": "cause",
             "CostlyCall": "costly_calls",
             "CompiledAgain": "compiled_again",
+            "Flattened": "flattened",
+            "Frozen": "frozen",
             "Growing": "growing",
             "EagerOps": "eager_ops",
             "HostWork": "compilable",
@@ -62,6 +67,7 @@ else:
             "NoAccount": "of_samples",
             "OneAfterAnother": "one_after_another",
             "GRAPH": "account",
+            "PictureOrder": "picture_order",
             "PipelineGenerator": "pipeline_maps",
             "PipelineMap": "pipeline_maps",
             "PipelinePython": "account",
@@ -108,6 +114,8 @@ __all__ = [
     "CostlyCall",
     "Done",
     "EagerOps",
+    "Flattened",
+    "Frozen",
     "Growing",
     "HostWork",
     "Indexed",
@@ -115,6 +123,7 @@ __all__ = [
     "MadeCall",
     "NoAccount",
     "OneAfterAnother",
+    "PictureOrder",
     "PipelineGenerator",
     "PipelineMap",
     "PipelinePython",

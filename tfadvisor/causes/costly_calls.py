@@ -13,12 +13,20 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from tfadvisor.causes.called import Called, FileNames, Function, dotted
+from tfadvisor.causes.called import (
+    Called,
+    FileNames,
+    Function,
+    calls_in,
+    dotted,
+)
 from tfadvisor.causes.definitions import Definitions
 from tfadvisor.causes.diagonals import banded_system, products_with_diagonals
+from tfadvisor.causes.every_kth import every_kth
 from tfadvisor.causes.grown_lists import is_grown
 from tfadvisor.causes.last_of_all import last_of_all
 from tfadvisor.causes.loop_data import all_bindings_in
+from tfadvisor.causes.mostly_zero import Factor, Zeros
 from tfadvisor.causes.of_numpy import is_of_numpy
 from tfadvisor.causes.read_again import read_again
 from tfadvisor.causes.rows_updated import rows_updated
@@ -26,6 +34,8 @@ from tfadvisor.causes.searched_lists import searched
 from tfadvisor.causes.separable import separable_convolution, separable_exponential
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.used_for import used_for
+from tfadvisor.causes.weights_mixed import NAME as WEIGHTS
+from tfadvisor.causes.weights_mixed import weights_mixed
 from tfadvisor.causes.witness import covers, own_nodes, scope_around
 from tfadvisor.printable import cut
 from tfadvisor.tallies import listed
@@ -100,6 +110,13 @@ class CostlyCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether it is meant only where most of its line's time is in ops that compute
     exponentials and the like, as far as a program's HLO tells.
     """
+
+    classes: int = 0
+    """Elements along the last axis of a softmax, as far as shapes tell them,
+    that it has at least.
+    """
+    gradients: bool = False
+    """Whether the gradients of its ops in a graph belong to it."""
 
     def runs(self, where: Where) -> bool:
         """Whether its time is of this kind."""
@@ -210,6 +227,9 @@ class CallsOfFile:
                 yield from self._of_last(node, function)
                 yield from self._of_use(node, function)
                 yield from self._of_arrays(node, function)
+                yield from self._of_kth(node, function)
+                yield from _of_weights(node, function)
+                yield from self._of_zeros(node)
                 yield from self._of_derivative(node)
                 yield from _of_rows(node, function)
                 yield self._of_call(node)
@@ -221,6 +241,7 @@ class CallsOfFile:
                 yield from self._of_items(node, "for {}")
             elif isinstance(node, ast.BinOp):
                 yield from _of_operation(node)
+                yield from self._of_zeros(node)
 
     @property
     def _names(self) -> FileNames:
@@ -304,6 +325,35 @@ class CallsOfFile:
             for node in nodes:
                 yield _Made(_EXP, found.words, node, None, (), "", lines)
 
+    def _of_kth(self, call: ast.Call, function: ast.AST) -> Iterator[_Made]:
+        """The call, and where alone every k-th place of its result is taken."""
+        kth = every_kth(call, function, self._names, self._maker_of)
+        if kth is not None:
+            words = f"{self._names.called(call).words} … {_slice_of(kth.node)}"
+            for node in (call, kth.node):
+                yield _Made(kth.name, words, node, None, (), kth.own, kth.lines)
+
+    def _maker_of(self, node: ast.expr) -> ast.Call | None:
+        return self._makers.get(self._name_of(node))
+
+    def _of_zeros(self, node: ast.BinOp | ast.Call) -> Iterator[_Made]:
+        """A product with a matrix that is made of zeros and a few values."""
+        found = self._zeros.factor_of(node)
+        if found is not None:
+            words = cut(ast.unparse(node), _LONGEST)
+            own = _sparse(node, found, is_of_tensorflow=self._is_of_tensorflow)
+            yield _Made(_OF_ZEROS, words, node, None, (), own)
+
+    @cached_property
+    def _zeros(self) -> Zeros:
+        return Zeros(self._parsed)
+
+    @cached_property
+    def _is_of_tensorflow(self) -> bool:
+        calls = calls_in(self._parsed.tree)
+        packages = {self._names.called(call).package for call in calls}
+        return bool(packages & {"tensorflow", "keras"}) and "jax" not in packages
+
     def _of_derivative(self, call: ast.Call) -> Iterator[_Made]:
         """The call of a function that a name stands for, which takes derivatives."""
         made = self._makers.get(self._name_of(call.func))
@@ -380,6 +430,39 @@ def _of_rows(call: ast.Call, function: ast.AST) -> Iterator[_Made]:
     if own is not None:
         words = cut(ast.unparse(call.func), _LONGEST)
         yield _Made("x.at[i].set() in a loop", words, call, None, (), own)
+
+
+_OF_ZEROS = "zeros @ x"
+
+
+def _sparse(
+    node: ast.BinOp | ast.Call, found: Factor, *, is_of_tensorflow: bool
+) -> str:
+    """The same product of a sparse matrix, where that stands first in a plain one; ""
+    for others.
+    """
+    if not found.other:
+        return ""
+    made = f"once; it is made by {found.made}"
+    if is_of_tensorflow:
+        return (
+            f"edges = tf.sparse.from_dense({found.factor})      # {made}\n"
+            f"tf.sparse.sparse_dense_matmul(edges, {found.other})"
+        )
+    return (
+        f"edges = jax.experimental.sparse.BCOO.fromdense({found.factor})  # {made}\n"
+        f"edges @ {found.other}"
+    )
+
+
+def _slice_of(node: ast.Subscript) -> str:
+    return f"[{ast.unparse(node.slice).strip('()')}]"
+
+
+def _of_weights(call: ast.Call, function: ast.AST) -> Iterator[_Made]:
+    own = weights_mixed(call, function)
+    if own:
+        yield _Made(WEIGHTS, ast.unparse(call.func), call, None, (), own)
 
 
 _CONVOLVES = ("jax.numpy.convolve", "jax.scipy.signal.convolve")

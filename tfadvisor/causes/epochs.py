@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 
 from tfadvisor.causes.called import arguments_in, calls_in, functions_in, last_name
 from tfadvisor.causes.unchanged import Program, given_for
-from tfadvisor.causes.witness import own_nodes
+from tfadvisor.causes.witness import COMPREHENSIONS, own_nodes
 
-_DEEPEST = 4
-"""Names that stand for each other."""
+_DEEPEST = 10
+"""Names that stand for each other, and calls and operations around them."""
+_OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+}
+_Inner = ast.For | ast.While | COMPREHENSIONS
 
 
 def runs_epochs(program: Program) -> bool:
@@ -38,7 +46,7 @@ def _rounds_of(loop: ast.For) -> ast.expr | None:
     """The end of its range; None where it holds no other loop."""
     ranges = [call for call in calls_in(loop.iter) if last_name(call) == "range"]
     inner = [node for each in loop.body for node in ast.walk(each)]
-    if not ranges or not any(isinstance(node, ast.For | ast.While) for node in inner):
+    if not ranges or not any(isinstance(node, _Inner) for node in inner):
         return None
     given = ranges[0].args[:2]
     return given[-1] if given else None
@@ -47,14 +55,25 @@ def _rounds_of(loop: ast.For) -> ast.expr | None:
 def _number(program: Program, node: ast.expr, depth: int = 0) -> int:
     """0 for what is not known; of a default, that."""
     if isinstance(node, ast.Constant):
-        value = node.value
-        if isinstance(value, str) and value.isdigit():
-            return int(value)
-        return value if type(value) is int else 0
+        return _of_constant(node.value)
     if depth == _DEEPEST:
         return 0
     if isinstance(node, ast.Call) and node.args:  # int(os.environ.get("EPOCHS", 10))
-        return _number(program, node.args[-1], depth + 1)
+        given = node.args if last_name(node) == "max" else node.args[-1:]
+        return max(_number(program, each, depth + 1) for each in given)
+    if isinstance(node, ast.BinOp):
+        return _result(program, node, depth + 1)
+    return _of_a_name(program, node, depth)
+
+
+def _of_constant(value: object) -> int:
+    if isinstance(value, str) and value.isdigit():
+        return int(value)
+    return value if type(value) is int else 0
+
+
+def _of_a_name(program: Program, node: ast.expr, depth: int) -> int:
+    """0 where it is given several."""
     values: Iterator[ast.expr] = iter(())
     if isinstance(node, ast.Name):
         values = _named(program, node.id)
@@ -62,6 +81,14 @@ def _number(program: Program, node: ast.expr, depth: int = 0) -> int:
         values = _defaults(program, node.attr)
     numbers = {_number(program, value, depth + 1) for value in values}
     return numbers.pop() if len(numbers) == 1 else 0
+
+
+def _result(program: Program, node: ast.BinOp, depth: int) -> int:
+    """0 where a side is not known."""
+    left = _number(program, node.left, depth)
+    right = _number(program, node.right, depth)
+    operation = _OPERATIONS.get(type(node.op))
+    return operation(left, right) if operation and left and right else 0
 
 
 def _named(program: Program, name: str) -> Iterator[ast.expr]:

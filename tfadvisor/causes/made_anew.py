@@ -138,6 +138,26 @@ def made_anew(
     return None
 
 
+def made_and_given(parsed: ParsedFile, compiled: str) -> MadeAnew | None:
+    """The compiled function of this name that a function of the file makes and gives
+    to whoever calls it; None for none.
+    """
+    for function in functions_in(parsed.tree):
+        given = {
+            node.value.id
+            for node in own_nodes(function)
+            if isinstance(node, ast.Return) and isinstance(node.value, ast.Name)
+        }
+        found = [
+            making
+            for making in _all_makings(parsed.names, function)
+            if making.name in given and compiled in (making.name, _name_of(making.node))
+        ]
+        if found:
+            return _all_made(parsed, function, found)
+    return None
+
+
 def made_in_loop(parsed: ParsedFile, line: int, compiled: str = "") -> MadeAnew | None:
     """What the innermost loop around a line, in its function or in none, makes and
     compiles anew in each of its rounds.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from tfadvisor.causes.called import Function
-from tfadvisor.causes.witness import covers
+from tfadvisor.causes.called import Function, calls_in
+from tfadvisor.causes.witness import covers, function_around
+from tfadvisor.printable import cut
 
 if TYPE_CHECKING:
     from tfadvisor.causes.source_files import ParsedFile
@@ -16,6 +18,9 @@ UPDATES = "update_state"
 _METHODS = frozenset({UPDATES, "result"})
 """What Keras calls of a metric in each step of fit."""
 _OF_KERAS = re.compile(r"\A(?:tensorflow\.keras|keras|tf_keras)\.metrics\.\w+")
+_MANY = 20
+"""Thresholds, of a list that is written out."""
+_LONGEST = 60
 
 
 def metric_class(parsed: ParsedFile, line: int) -> str:
@@ -36,3 +41,45 @@ def _is_metric(parsed: ParsedFile, node: ast.ClassDef) -> bool:
     has = {inner.name for inner in node.body if isinstance(inner, Function)}
     bases = (parsed.names.stands_for(base) for base in node.bases)
     return has >= _METHODS or any(_OF_KERAS.match(base.path) for base in bases)
+
+
+class Thresholds(NamedTuple):
+    """A metric of Keras that is given its thresholds."""
+
+    metric: str
+    """As the program writes it: `keras.metrics.AUC`."""
+    given: str
+    """The thresholds, as it writes them: `cutoffs`."""
+    file: str
+    line: int
+    function: str
+    """Around it; "" outside of all."""
+
+
+def metric_with_thresholds(files: Sequence[ParsedFile]) -> Thresholds | None:
+    """The first that the files make whose thresholds are no number, and no short list;
+    None for none.
+    """
+    for parsed in files:
+        for call in calls_in(parsed.tree):
+            given = _thresholds_of(parsed, call)
+            if given is None:
+                continue
+            around = function_around(parsed.tree, call.lineno)
+            return Thresholds(
+                ast.unparse(call.func),
+                cut(ast.unparse(given), _LONGEST),
+                parsed.file,
+                call.lineno,
+                "" if around is None else around.name,
+            )
+    return None
+
+
+def _thresholds_of(parsed: ParsedFile, call: ast.Call) -> ast.expr | None:
+    if not _OF_KERAS.match(parsed.names.called(call).path):
+        return None
+    given = {each.arg: each.value for each in call.keywords}.get("thresholds")
+    if isinstance(given, ast.List | ast.Tuple) and len(given.elts) < _MANY:
+        return None
+    return None if isinstance(given, ast.Constant) else given

@@ -11,6 +11,12 @@ from typing import NamedTuple
 
 from tfadvisor.causes.called import Function, calls_in, functions_in, last_name
 from tfadvisor.causes.epochs import runs_epochs
+from tfadvisor.causes.picture_order import (
+    PictureCall,
+    PictureOrder,
+    kind_of,
+    picture_orders,
+)
 from tfadvisor.causes.same_each_time import Mapped, SameEachTime
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.unchanged import Program
@@ -97,6 +103,14 @@ def pipeline_generators(files: Sequence[ParsedFile]) -> tuple[PipelineGenerator,
     """As pipeline_maps, of calls of from_generator."""
     try:
         return tuple(_Maps(files).generators())
+    except RecursionError:
+        return ()
+
+
+def pipeline_pictures(files: Sequence[ParsedFile]) -> tuple[PictureOrder, ...]:
+    """In which order the maps of a pipeline would compute less of pictures."""
+    try:
+        return tuple(_Maps(files).pictures())
     except RecursionError:
         return ()
 
@@ -218,6 +232,37 @@ class _Maps:
                 reads_files=any(map(_reads_files, self._called_in(mapped))),
             )
 
+    def pictures(self) -> Iterator[PictureOrder]:
+        """Of each pipeline, as far as it goes."""
+        flows = {flow[0].call: flow for flow in sorted(self._flows, key=len) if flow}
+        for flow in flows.values():
+            calls = [
+                each
+                for stage in flow
+                if _is_map(stage.call)
+                for each in self._pictures_of(stage)
+            ]
+            yield from picture_orders(calls)
+
+    def _pictures_of(self, stage: _Stage) -> Iterator[PictureCall]:
+        found = self._mapped(stage.call.args[0], stage.parsed)
+        if found is not None:
+            yield from self._picture_calls(*found, 0)
+
+    def _picture_calls(
+        self, mapped: Mapped, parsed: ParsedFile, depth: int
+    ) -> Iterator[PictureCall]:
+        """In the order in which they end, with those of functions that it calls."""
+        name = mapped.name if isinstance(mapped, Function) else ""
+        for call in sorted(calls_in(mapped), key=_end_of):
+            kind = kind_of(parsed.names.called(call).path)
+            if kind:
+                yield PictureCall(kind, call, parsed.file, name)
+                continue
+            defined = self._same.definition(last_name(call))
+            if defined is not None and depth < _DEEPEST:
+                yield from self._picture_calls(*defined, depth + 1)
+
     def _longest(self, wanted: object) -> dict[ast.Call, _Flow]:
         """By each such call of a dataset the pipeline with most stages."""
         found: dict[ast.Call, _Flow] = {}
@@ -327,6 +372,10 @@ def _is_map(call: ast.Call) -> bool:
 
 def _is_method(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute)
+
+
+def _end_of(call: ast.Call) -> tuple[int, int]:
+    return call.end_lineno or 0, call.end_col_offset or 0
 
 
 def _is_generator(call: ast.Call) -> bool:

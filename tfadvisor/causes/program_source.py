@@ -20,6 +20,7 @@ from tfadvisor.causes.arrays_of_values import makes_array
 from tfadvisor.causes.call_in_loop import CallInLoop, call_in_loop
 from tfadvisor.causes.called import Function, calls_in, last_name
 from tfadvisor.causes.called_whole import CalledWhole, called_whole, is_in_loop
+from tfadvisor.causes.class_losses import loss_over_classes
 from tfadvisor.causes.compilable import HostWork, host_work
 from tfadvisor.causes.compiled_again import CompiledAgain, of_a_maker
 from tfadvisor.causes.compiled_in_objects import compiled_in_objects
@@ -31,6 +32,8 @@ from tfadvisor.causes.eager_bodies import (
     run_while_traced,
 )
 from tfadvisor.causes.eager_ops import EagerOps, EagerSource, base_of, eager_ops
+from tfadvisor.causes.flattened import Flattened, layer_behind_flatten
+from tfadvisor.causes.frozen import Frozen, frozen_layers
 from tfadvisor.causes.given_anew import Program, call_that_gives, given_anew
 from tfadvisor.causes.graph_anew import graph_anew
 from tfadvisor.causes.growing import Growing, growing_on
@@ -59,19 +62,26 @@ from tfadvisor.causes.loops_of_numbers import (
 from tfadvisor.causes.made_anew import (
     MadeAnew,
     called_again,
+    made_and_given,
     made_anew,
     made_in_loop,
 )
-from tfadvisor.causes.metric_classes import metric_class
+from tfadvisor.causes.metric_classes import (
+    Thresholds,
+    metric_class,
+    metric_with_thresholds,
+)
 from tfadvisor.causes.model_anew import model_anew
 from tfadvisor.causes.often_settings import OftenSetting, saved_often, validated_on
 from tfadvisor.causes.one_after_another import OneAfterAnother, one_after_another
 from tfadvisor.causes.optimizers_anew import optimizer_anew
+from tfadvisor.causes.picture_order import PictureOrder
 from tfadvisor.causes.pipeline_maps import (
     PipelineGenerator,
     PipelineMap,
     pipeline_generators,
     pipeline_maps,
+    pipeline_pictures,
 )
 from tfadvisor.causes.python_numbers import NumberGiven, number_given
 from tfadvisor.causes.range_index import RangeIndex, range_index
@@ -87,6 +97,7 @@ from tfadvisor.causes.source_files import ParsedFile, SourceFiles
 from tfadvisor.causes.static_objects import static_object
 from tfadvisor.causes.unchanged import Unchanged, unchanged_arguments
 from tfadvisor.causes.unrolled_loops import UnrolledLoop, compiled_on, unrolled_loop
+from tfadvisor.causes.weights_mixed import weights_mixed_on
 from tfadvisor.causes.whole_for_one import WholeForOne, whole_for_one
 from tfadvisor.causes.witness import (
     Signature,
@@ -447,7 +458,23 @@ class ProgramSource:
         found = found or compiled_in_objects(files, parsed, line, compiled, again)
         found = found or self._given_anew(parsed, line, compiled)
         found = found or optimizer_anew(files, parsed, line, compiled)
-        return found or self._eager_body(parsed, line, compiled)
+        found = found or self._eager_body(parsed, line, compiled)
+        return found or self._made_and_given(parsed, line, compiled)
+
+    def _made_and_given(
+        self, parsed: ParsedFile, line: int, compiled: str
+    ) -> CompiledAgain | None:
+        """What a function makes that a loop comes to, and gives to its caller: by its
+        name, else of what the line calls.
+        """
+        on_line = (call for call in calls_in(parsed.tree) if covers(call, line))
+        names = {compiled} if compiled else {last_name(call) for call in on_line}
+        for name in sorted(names - {""}):
+            for file in self.files.first(_MOST_SEARCHED):
+                made = made_and_given(file, name)
+                if made is not None and made.around.name in self._called_again:
+                    return of_a_maker(made)
+        return None
 
     def model_anew(
         self, file: str, lines: set[int], maker: str = ""
@@ -621,6 +648,21 @@ class ProgramSource:
         parsed = self.files.read(file)
         return "" if parsed is None else metric_class(parsed, line)
 
+    @cached_property
+    def metric_with_thresholds(self) -> Thresholds | None:
+        """As of the first files."""
+        return metric_with_thresholds(self.files.first(_MOST_SEARCHED))
+
+    @cached_property
+    def loss_over_classes(self) -> tuple[str, int, str] | None:
+        """As of the first files."""
+        return loss_over_classes(self.files.first(_MOST_SEARCHED))
+
+    def weights_mixed(self, file: str, line: int) -> str:
+        """As weights_mixed_on; "" where the file is not there."""
+        parsed = self.files.read(file)
+        return "" if parsed is None else weights_mixed_on(parsed, line)
+
     def loop_of_numbers(self, file: str, line: int) -> str:
         """As of the file; "" where that is not there."""
         parsed = self.files.read(file)
@@ -730,6 +772,16 @@ class ProgramSource:
         return runs_once(self.files.first(_MOST_SEARCHED), parsed, line)
 
     @cached_property
+    def layer_behind_flatten(self) -> Flattened | None:
+        """As of the first files."""
+        return layer_behind_flatten(self.files.first(_MOST_SEARCHED))
+
+    @cached_property
+    def frozen_layers(self) -> Frozen | None:
+        """As of the first files."""
+        return frozen_layers(self.files.first(_MOST_SEARCHED))
+
+    @cached_property
     def whole_for_one(self) -> WholeForOne | None:
         """As of the first files."""
         return whole_for_one(self.files.first(_MOST_SEARCHED))
@@ -738,6 +790,11 @@ class ProgramSource:
     def pipeline_maps(self) -> tuple[PipelineMap, ...]:
         """As of the first files."""
         return pipeline_maps(self.files.first(_MOST_SEARCHED))
+
+    @cached_property
+    def pipeline_pictures(self) -> tuple[PictureOrder, ...]:
+        """As of the first files."""
+        return pipeline_pictures(self.files.first(_MOST_SEARCHED))
 
     @cached_property
     def pipeline_generators(self) -> tuple[PipelineGenerator, ...]:

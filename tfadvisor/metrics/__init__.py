@@ -18,6 +18,7 @@ from tfadvisor.metrics import (
     evaluated,  # noqa: F401
     far_ops,  # noqa: F401
     few_steps,  # noqa: F401
+    frozen,  # noqa: F401
     hooks,  # noqa: F401
     input,  # noqa: F401
     kinds,  # noqa: F401

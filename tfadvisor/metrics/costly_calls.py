@@ -4,7 +4,7 @@ known to cost more than it looks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from tfadvisor.metrics.far_ops import far_line
 from tfadvisor.metrics.kinds import first_device_ops, of_step_time
-from tfadvisor.metrics.layers import compute_fraction_of, compute_parts
+from tfadvisor.metrics.layers import ComputedOp, compute_fraction_of, compute_parts
 from tfadvisor.metrics.python_time import of_python, python_lines
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import a_device, class_shares
@@ -30,6 +30,9 @@ _LARGE = 0.1
 """Of the step; TensorFlow's GPU guide calls such a loss worth fixing."""
 _MANY_MORE = 2
 """A pass forward and one backward cost about the same."""
+_CALLED = "PartitionedCall/"
+_TAPE = "gradient_tape/"
+_OVER_CLASSES = "SoftmaxCrossEntropyWithLogits"
 _OF_LINE = 0.2
 """Of a line's time, for an op's path to say what the line does."""
 
@@ -58,6 +61,10 @@ class _Line(msgspec.Struct, frozen=True):
     """Whether a factor of its products is as high as it is wide; None without one."""
     transcends: bool | None = None
     """Whether most of its time is in ops that compute exponentials and the like."""
+    width: int | None = None
+    """The longest last axis of what its ops make; None for unknown."""
+    parts: tuple[ComputedOp, ...] = ()
+    """Ops of TensorFlow's graphs that it made."""
 
 
 class _Costly(msgspec.Struct, frozen=True):
@@ -80,28 +87,30 @@ def _costly(question: Question) -> _Costly:
         raise MetricAbsent("the program's source is not given: --source DIR")
     lines = [line for line in _lines(question) if line.fraction >= _LARGE]
     for line in sorted(lines, key=lambda line: -line.fraction):
-        found = _made_on(source, line)
+        found = _made_on(question, source, line)
         if found is not None:
             return _with_all(question, found)
     raise MetricAbsent("no line that takes a tenth of the step makes a call known here")
 
 
-def _made_on(source: ProgramSource, at: _Line) -> _Costly | None:
+def _made_on(question: Question, source: ProgramSource, at: _Line) -> _Costly | None:
     made = source.costly_call(at.file, at.line, at.where, at.paths)
-    if made is not None and _is_worth(made.known, at):
+    if made is not None and _is_worth(question, made.known, at):
         return _Costly(at, made)
     for file, line in at.callers:
         made = source.costly_call(file, line, at.where, at.paths, around=True)
-        if made is not None and _is_worth(made.known, at):
+        if made is not None and _is_worth(question, made.known, at):
             caller = replace(at, file=file, line=line, function="")
             return _Costly(caller, made)
     return None
 
 
-def _is_worth(known: CostlyCall, at: _Line) -> bool:
+def _is_worth(question: Question, known: CostlyCall, at: _Line) -> bool:
     """Whether the other way to a Jacobian takes less than half of the passes, and a
     kernel is as large as is meant, as far as the shapes tell.
     """
+    if known.classes and not _has_classes(question, known.classes, at):
+        return False
     if at.window is not None and at.window < known.window:
         return False
     if (known.square and at.square is False) or (
@@ -117,11 +126,24 @@ def _is_worth(known: CostlyCall, at: _Line) -> bool:
     return many > _MANY_MORE * few
 
 
+def _has_classes(question: Question, least: int, at: _Line) -> bool:
+    """Whether there are so many, by shapes; where these are unknown, whether products
+    take more time than convolutions, as where these are not classes of pixels.
+    """
+    if at.width is not None:
+        return at.width >= least
+    parts = compute_parts(question.run).parts
+    products = sum(part.total_ps for part in parts if "MatMul" in part.op_type)
+    return products > sum(x.total_ps for x in parts if "Conv" in x.op_type)
+
+
 def _with_all(question: Question, costly: _Costly) -> _Costly:
     """Of a call that runs what the program's other lines do, their time too, and that
     of the lines that belong to it.
     """
     at = costly.at
+    if at.parts:
+        return _with_all_of_graphs(question, costly)
     if at.where != "device" or not (costly.known.around or costly.made.lines):
         return costly
     try:
@@ -139,11 +161,35 @@ def _with_all(question: Question, costly: _Costly) -> _Costly:
     return replace(costly, at=replace(at, fraction=fraction))
 
 
+def _gradients_of(
+    question: Question, forward: Sequence[ComputedOp]
+) -> Iterator[ComputedOp]:
+    """Ops that a gradient tape made of these, by their paths."""
+    names = {part.name.rpartition(_CALLED)[2] for part in forward}
+    for part in compute_parts(question.run).parts:
+        of = part.name.rpartition(_TAPE)[2] if _TAPE in part.name else ""
+        if of.rpartition("/")[0] in names:
+            yield part
+
+
+def _with_all_of_graphs(question: Question, costly: _Costly) -> _Costly:
+    at, made = costly.at, costly.made
+    own = {f"{at.file}:{line}" for line in made.lines}
+    parts = [*at.parts]
+    if own:
+        parts = [part for part in compute_parts(question.run).parts if part.line in own]
+    if costly.known.gradients:
+        parts += _gradients_of(question, parts)
+    fraction = max(at.fraction, compute_fraction_of(question, parts))
+    return replace(costly, at=replace(at, fraction=fraction))
+
+
 def _lines(question: Question) -> Iterator[_Line]:
     yield from _of_python(question)
     yield from _of_launches(question)
     yield from _of_devices(question)
     yield from _of_graphs(question)
+    yield from _of_losses(question)
 
 
 def _of_python(question: Question) -> Iterator[_Line]:
@@ -188,6 +234,7 @@ def _of_devices(question: Question) -> Iterator[_Line]:
             window=max((op.known.window for op in ops if op.known), default=0) or None,
             square=_has_square(ops),
             transcends=_transcends(ops),
+            width=max(map(_width, ops), default=0) or None,
         )
 
 
@@ -203,7 +250,32 @@ def _of_graphs(question: Question) -> Iterator[_Line]:
     for at, parts in listed((at, part) for at, part in made if at).items():
         paths = " ".join(part.name for part in parts)
         fraction = compute_fraction_of(question, parts)
-        yield _Line(fraction, at.file, at.line, at.function, "device", paths=paths)
+        own = at.file, at.line, at.function
+        yield _Line(fraction, *own, "device", paths=paths, parts=tuple(parts))
+
+
+def _of_losses(question: Question) -> Iterator[_Line]:
+    """The line that makes a loss of Keras, whose ops no line of the program made."""
+    source = question.settings.source
+    made = None if source is None else source.loss_over_classes
+    try:
+        computed = compute_parts(question.run).parts if made else ()
+    except MetricAbsent:
+        return
+    parts = [
+        part for part in computed if _OVER_CLASSES in part.op_type and not part.line
+    ]
+    if made is not None and parts:
+        paths = " ".join(part.name for part in parts)
+        fraction = compute_fraction_of(question, parts)
+        yield _Line(fraction, *made, "device", paths=paths)
+
+
+def _width(op: HotOp) -> int:
+    """Of the last axis of what it makes; 0 for what has none."""
+    shape = op.known.shape if op.known is not None else ""
+    last = shape.partition("[")[2].partition("]")[0].rpartition(",")[2]
+    return int(last) if last.isdigit() else 0
 
 
 def _line_of(op: HotOp) -> tuple[str, int]:

@@ -33,6 +33,10 @@ _SHORT_CALL_PS = 100 * PS_PER_US
 """A user function that takes no longer is mostly the cost of calling it."""
 _SIMPLE_CALL_PS = 300 * PS_PER_US
 """So is one that by its source works on numbers alone, where cores are busy."""
+_LONG_CALL_PS = 2_000 * PS_PER_US
+"""From there on a call is work, whatever is called: calling takes some hundredth of
+it.
+"""
 _ROWS = (
     "Batch",
     "Shuffle",
@@ -183,7 +187,8 @@ def _works_on_elements(
     short = _SIMPLE_CALL_PS if is_simple else _SHORT_CALL_PS
     is_short = stage.busy_ps < short * _elements(pipeline, stage)
     if stage.kind == "Map":
-        is_work = is_simple is False and not is_short
+        is_long = stage.busy_ps >= _LONG_CALL_PS * _elements(pipeline, stage)
+        is_work = is_long or (is_simple is False and not is_short)
         return _feeds_a_batch(pipeline, stage) and not is_work
     if stage.kind.startswith("MapAndBatch"):
         return is_short

@@ -13,7 +13,7 @@ from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.units import percent
 
 if TYPE_CHECKING:
-    from tfadvisor.causes import PipelineMap
+    from tfadvisor.causes import PictureOrder, PipelineMap
 
 _MOST = 3
 _WORTH_NAMING = 0.03
@@ -58,6 +58,9 @@ def input_cheaper_code(question: Question) -> str:
     for JPEGs `picture = tf.io.decode_jpeg(data, channels=3, ratio=4)`.
     """
     kind = _by_type(question)[0][0]
+    ordered = _ordered_kind(question)
+    if ordered:
+        return _BEHIND_ORDER[ordered]
     if kind in ("DecodeJpeg", "DecodeAndCropJpeg", "DecodeImage"):
         return (
             "picture = tf.io.decode_jpeg(data, channels=3, ratio=4)"
@@ -69,6 +72,94 @@ def input_cheaper_code(question: Question) -> str:
         return "dataset = dataset.batch(256).map(lambda x: tf.io.parse_example(x, s))"
     what = "text" if kind.startswith(_TEXT) else "where each op takes it"
     return f"dataset = dataset.batch(256).map(vectorize)      # whole batches, {what}"
+
+
+# The order of what is done to pictures.
+
+_BEHIND_ORDER = {
+    "cuts": "# no pixel outside of the window is decoded",
+    "colours": "# each on the pixels that are left",
+}
+_DECODING = ("DecodeJpeg", "DecodeImage")
+_MOSTLY, _NEARLY_ALL = 0.5, 0.7
+"""Of the time of the pipeline's functions: from there on decoding is worth a change,
+and from there on nothing else is.
+"""
+
+
+@once
+def _picture_order(question: Question) -> PictureOrder:
+    """The first by which less of the pictures would be computed, where the ops that
+    this is about take the time. Raises MetricAbsent.
+    """
+    source = question.settings.source
+    if source is None:
+        raise MetricAbsent("the program's source is not given: --source DIR")
+    found = _by_type(question)
+    decoding = sum(ps for kind, ps in found if kind in _DECODING)
+    share = decoding / sum(ps for _, ps in found)
+    for order in source.pipeline_pictures:
+        is_of_a_part = order.kind == "cuts"
+        if share >= _MOSTLY if is_of_a_part else share < _NEARLY_ALL:
+            return order
+    raise MetricAbsent("the source shows no order in which pictures would cost less")
+
+
+def _ordered_kind(question: Question) -> str:
+    """Of the order of pictures; "" where none is known."""
+    try:
+        return _picture_order(question).kind
+    except MetricAbsent:
+        return ""
+
+
+@fact
+def input_picture_cure(question: Question) -> str:
+    """What to do with pictures of which the pipeline, by the source, decodes the whole
+    and takes a part, or changes all colours before it makes them smaller.
+    """
+    return _picture_order(question).do
+
+
+@fact
+def input_picture_code(question: Question) -> str:
+    """The same as code, in the program's own names."""
+    return _picture_order(question).code
+
+
+@fact
+def input_map_cure(question: Question) -> str:
+    """What to do with a map that has all cores: input_picture_cure, where that is
+    known.
+    """
+    try:
+        return _picture_order(question).do
+    except MetricAbsent:
+        return (
+            "Make the map's function cheaper, or run it for fewer elements. Its ops "
+            f"are {input_ops(question)}."
+        )
+
+
+@fact
+def input_map_code(question: Question) -> str:
+    """A line that does so, or input_picture_code."""
+    try:
+        return _picture_order(question).code
+    except MetricAbsent:
+        mapped = _function_or(question, "prepare")
+        return (
+            f"dataset = dataset.filter(wanted).map({mapped}, "
+            "num_parallel_calls=tf.data.AUTOTUNE)      "
+            "# what drops elements goes before the map"
+        )
+
+
+def _function_or(question: Question, example: str) -> str:
+    try:
+        return input_map_function(question)
+    except MetricAbsent:
+        return example
 
 
 # The map in the program's files.

@@ -418,6 +418,41 @@ def test_a_line_of_the_loop_that_builds_a_graph_does_so_in_each_round(
         assert one.fix.do.startswith(words)
 
 
+TRACED = """\
+import tensorflow as tf
+def make(model):
+    @tf.function
+    def step(x): return model(x)
+    return step
+for rows in pages:
+    step = make(model)
+    scores = step(rows)
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        (TRACED, "step is made anew in each call of make"),
+        (TRACED.replace("    step = make(model)\n", ""), "It compiles again and again"),
+    ],
+)
+def test_a_graph_that_a_tf_function_builds_has_no_session(
+    tmp_path: Path, program: str, words: str
+) -> None:
+    (tmp_path / "train.py").write_text(program)
+    place = RunPlace("train.py", program.count("\n"), "")
+    line = RunPart("building a graph", "graph", 0.5, 9.0, 90, (place,))
+    run = account()
+    whole = replace(run, parts=(replace(run.parts[0], statements=(line,)),))
+
+    (found,) = outside_of(whole, None, "tensorflow", ProgramSource(tmp_path))
+
+    assert found.fix is not None
+    assert found.fix.do.startswith(words)
+    assert "session" not in found.fix.snippet
+
+
 @pytest.mark.parametrize(("op_by_op", "is_cured"), [(0.15, True), (0.14, False)])
 def test_what_python_runs_op_by_op_is_to_be_compiled(
     op_by_op: float, is_cured: bool

@@ -230,3 +230,42 @@ def test_objects_that_may_be_the_same_are_not_made_anew(
         if "self.updater.update(" in text
     )
     assert on_line(line, program, tmp_path) is None
+
+
+GIVEN = """\
+import tensorflow as tf
+class Builder:
+    def prepare(self, model):
+        best = model.best()
+        @tf.function
+        def acquire(x):
+            return model(x) - best
+        return acquire
+def climb(acquire, x):
+    return acquire(x)
+MAIN
+"""
+LOOPING = "for step in range(9):\n    climb(Builder().prepare(model), x)"
+
+
+@pytest.mark.parametrize("compiled", ["", "acquire"])
+def test_a_function_that_another_gives_to_its_caller(
+    tmp_path: Path, compiled: str
+) -> None:
+    text = GIVEN.replace("MAIN", LOOPING)
+    (tmp_path / "train.py").write_text(text)
+
+    found = ProgramSource(tmp_path).compiled_again("train.py", 10, compiled)
+
+    assert found is not None
+    assert found.words == (
+        "acquire is made anew in each call of prepare (train.py:3), which a loop calls "
+        "(it reads best, model, which may change)"
+    )
+
+
+def test_what_is_given_once_is_not_made_anew(tmp_path: Path) -> None:
+    text = GIVEN.replace("MAIN", "acquire = Builder().prepare(model)")
+    (tmp_path / "train.py").write_text(text + "for x in xs:\n    climb(acquire, x)\n")
+
+    assert ProgramSource(tmp_path).compiled_again("train.py", 10, "acquire") is None

@@ -87,3 +87,57 @@ def test_update_state_of_what_is_no_metric_counts_not(tmp_path: Path) -> None:
 
 def test_an_evaluation_may_compute_metrics(tmp_path: Path) -> None:
     assert ops(tmp_path, run=OPS[:3]).value("metric_update_fraction") is None
+
+
+OF_KERAS = """\
+import keras
+import numpy as np
+def main():
+    cutoffs = np.geomspace(1e-4, 1, 3000).tolist()
+    model.compile("adam", "mse", metrics=[keras.metrics.AUC(GIVEN)])
+"""
+COMPARES = (
+    ("StatefulPartitionedCall/Tile:Tile", 20),
+    ("StatefulPartitionedCall/LogicalAnd:LogicalAnd", 10),
+    ("StatefulPartitionedCall/Cast_4:Cast", 20),
+    ("StatefulPartitionedCall/model/dense/Cast:Cast", 20),
+    ("StatefulPartitionedCall/gradient_tape/MatMul:MatMul", 30),
+)
+
+
+def test_a_metric_of_keras_that_compares_with_its_thresholds(tmp_path: Path) -> None:
+    """20 + 10 + 20 of 100 µs; a layer's own cast and gradients are none of it."""
+    program = OF_KERAS.replace("GIVEN", "thresholds=cutoffs, curve='PR'")
+    metrics = ops(tmp_path, program, (), COMPARES)
+
+    compute = metrics.value("compute_fraction")
+    assert compute is not None
+    assert metrics.value("metric_update_fraction") == pytest.approx(0.5 * compute)
+    assert metrics.fact("metric_update_class") == "keras.metrics.AUC"
+    assert metrics.fact("metric_update_line") == "main (train.py:5)"
+    assert metrics.fact("metric_thresholds") == "cutoffs"
+    assert metrics.value("metric_updates_per_step") is None
+
+
+@pytest.mark.parametrize("given", ["num_thresholds=200", "thresholds=0.5", ""])
+def test_few_or_even_thresholds(tmp_path: Path, given: str) -> None:
+    program = OF_KERAS.replace("GIVEN", given)
+
+    assert ops(tmp_path, program, (), COMPARES).fact("metric_thresholds") is None
+
+
+def test_thresholds_that_no_op_compares_with(tmp_path: Path) -> None:
+    program = OF_KERAS.replace("GIVEN", "thresholds=cutoffs")
+
+    assert ops(tmp_path, program, (), COMPARES[2:]).fact("metric_thresholds") is None
+
+
+def test_ops_of_the_program_s_own_on_other_lines(tmp_path: Path) -> None:
+    """Both kinds of ops are noted on a line each, so no line makes both."""
+    program = OF_KERAS.replace("GIVEN", "thresholds=cutoffs")
+    noted = (
+        NotedOp("Tile", "Tile", OpLine("train.py", 4, "main")),
+        NotedOp("LogicalAnd", "LogicalAnd", OpLine("train.py", 5, "main")),
+    )
+
+    assert ops(tmp_path, program, noted, COMPARES).fact("metric_thresholds") is None
