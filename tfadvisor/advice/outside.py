@@ -49,6 +49,7 @@ LARGE_OUTSIDE = 0.1
 """Of the run: from here on a run is not healthy, whatever its steps are."""
 _WORTH_A_FINDING = 0.03
 _NAMES_THE_RUN = 0.15
+_MOST_PLACES = 3
 _SOME, _MUCH, _MOSTLY = 0.1, 0.3, 0.5
 """Of a part's time."""
 _MUCH_ONCE, _LONG_ONCE_SECONDS = 0.2, 3.0
@@ -329,27 +330,54 @@ def _op_by_op_in_steps(
     launches of each step says the same better.
     """
     statements = account.parts[0].statements if account.parts else ()
-    found = []
+    if not statements:
+        return []
+    within = (*account.parts[0].places[:1], *account.ops_within)
+    found: dict[str, tuple[RunPart, Fix]] = {}
     for part in statements:
         is_most = part.op_by_op >= _MOSTLY * part.fraction
-        if is_most and part.op_by_op >= LARGE_OUTSIDE and part.kind == "other":
-            ops = replace(
-                part,
-                fraction=part.op_by_op,
-                seconds=part.op_by_op * account.seconds,
-                seen=round(part.seen * part.op_by_op / part.fraction),
-            )
-            known = _by_samples(ops, account, " within the loop")
-            title = f"{percent(part.op_by_op)} of the run is ops one by one"
-            place = next((f" ({at.file}:{at.line})" for at in part.places), "")
-            steps = account.parts[0]
-            within = (*steps.places[:1], *account.ops_within)
+        if is_most and part.op_by_op >= _WORTH_A_FINDING and part.kind == "other":
             eager = _eager_ops(part.ops_at, within, framework, source)
             fix = _COMPILE_THE_CALL if eager is None else cure_of(eager)
-            found.append(
-                replace(known, title=title + place, category="launch", fix=fix)
-            )
-    return found
+            ops = _only_ops(part, account)
+            key = fix.snippet or ops.what  # lines that one edit mends are one part
+            known = found.get(key)
+            found[key] = (ops if known is None else _with_ops(known[0], ops), fix)
+    return [
+        replace(
+            _by_samples(ops, account, " within the loop"),
+            title=_op_by_op_title(ops),
+            category="launch",
+            fix=fix,
+        )
+        for ops, fix in found.values()
+        if ops.fraction >= LARGE_OUTSIDE
+    ]
+
+
+def _only_ops(part: RunPart, account: RunAccount) -> RunPart:
+    return replace(
+        part,
+        fraction=part.op_by_op,
+        seconds=part.op_by_op * account.seconds,
+        seen=round(part.seen * part.op_by_op / part.fraction),
+    )
+
+
+def _with_ops(part: RunPart, other: RunPart) -> RunPart:
+    """Of two lines, the larger first."""
+    return replace(
+        part,
+        fraction=part.fraction + other.fraction,
+        seconds=part.seconds + other.seconds,
+        seen=part.seen + other.seen,
+        places=(*part.places, *other.places)[:_MOST_PLACES],
+    )
+
+
+def _op_by_op_title(part: RunPart) -> str:
+    place = next((f" ({at.file}:{at.line})" for at in part.places), "")
+    return f"{percent(part.fraction)} of the run is ops one by one{place}"
 
 
 def _is_known(part: RunPart) -> bool:
@@ -883,9 +911,14 @@ def _at_its_full_length(growing: Growing, anew: CompiledAgain | None) -> Fix:
 
 
 def of_the_run(
-    verdict: Verdict, account: RunAccount | None, outside: tuple[Outside, ...]
+    verdict: Verdict,
+    account: RunAccount | None,
+    outside: tuple[Outside, ...],
+    *,
+    is_part: bool = False,
 ) -> Verdict:
-    """The verdict about the steps as one about the run. No run is healthy of which much
+    """The verdict about the steps as one about the run. is_part: whether the steps of
+    the trace are small parts of the loop's rounds. No run is healthy of which much
     is no step; it is named for a part that takes more than what limits the steps.
     """
     if account is None:
@@ -895,7 +928,7 @@ def of_the_run(
         return Verdict(verdict.bottleneck, verdict.fraction, False, summary)
     lasting = account.lasting
     if 1 - lasting.steps < LARGE_OUTSIDE:
-        return _by_the_loop(verdict, outside)
+        return _by_the_loop(verdict, outside, is_part=is_part)
     summary = _steps_of_the_run(lasting, is_all=lasting is account)
     account = lasting
     of_run = verdict.fraction * account.steps
@@ -909,17 +942,26 @@ def of_the_run(
     )
 
 
-def _by_the_loop(verdict: Verdict, outside: tuple[Outside, ...]) -> Verdict:
-    """Of a run that is steps: where the trace does not tell what limits them, what
-    samples show to take most of the loop does. The call of an op may wait for devices
-    of which the trace shows nothing.
+def _by_the_loop(
+    verdict: Verdict, outside: tuple[Outside, ...], *, is_part: bool
+) -> Verdict:
+    """Of a run that is steps: where the trace does not tell what limits them, or shows
+    small parts of them, what samples show to take most of the loop does. The call of an
+    op may wait for devices of which the trace shows nothing.
     """
-    known = (part for part in outside if part.in_steps and part.category != "launch")
+    known = (
+        part for part in outside if part.in_steps and (is_part or _is_no_launch(part))
+    )
     first = next(known, None)
-    if verdict.bottleneck != "unknown" or first is None or first.share < _MOSTLY:
+    is_open = is_part or verdict.bottleneck == "unknown"
+    if not is_open or first is None or first.share < _MOSTLY:
         return verdict
     summary = f"{first.title}. By the trace: {verdict.summary}"
     return Verdict(first.category, first.share, False, summary)
+
+
+def _is_no_launch(part: Outside) -> bool:
+    return part.category != "launch"
 
 
 def _steps_of_the_run(account: RunAccount, *, is_all: bool) -> str:

@@ -108,7 +108,7 @@ def ranked(
     for part in _measured_parts(evidence):
         placed = _inserted(placed, part, lambda other: other.size)
     for outside in evidence.outside:
-        if _waits_for_devices(outside, metrics):
+        if _waits_for_devices(outside, metrics, evidence):
             continue
         placed = _with_part_of_run(placed, outside, evidence)
     asked, placed = _last_resorts_apart(placed, fired)
@@ -520,12 +520,13 @@ meanwhile.
 """
 
 
-def _waits_for_devices(outside: Outside, metrics: Metrics) -> bool:
+def _waits_for_devices(outside: Outside, metrics: Metrics, evidence: Evidence) -> bool:
     """Whether ops that Python runs one by one take far more of the steps than the
     devices are idle: the call of one returns late where what is queued has to end. A
-    window without such ops says nothing of them.
+    window without such ops says nothing of them, nor does one of parts of a round.
     """
-    if metrics.value("ops_one_by_one") == 0:
+    is_part = evidence.is_of_parts(metrics.value("step_time_ms"))
+    if is_part or metrics.value("ops_one_by_one") == 0:
         return False
     idle = 1 - (metrics.value("compute_fraction") or 0.0)
     is_by_op = outside.in_steps and outside.category == "launch"

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from tfadvisor.causes.growing import Growing
     from tfadvisor.causes.indexed import Indexed
     from tfadvisor.causes.made_anew import MadeAnew
-    from tfadvisor.causes.of_activities import causes_of
+    from tfadvisor.causes.of_activities import causes_of, ties_of
     from tfadvisor.causes.of_samples import NoAccount, account_of
     from tfadvisor.causes.one_after_another import OneAfterAnother
     from tfadvisor.causes.picture_order import PictureOrder
     from tfadvisor.causes.pipeline_maps import PipelineGenerator, PipelineMap
-    from tfadvisor.causes.program_source import ProgramSource
+    from tfadvisor.causes.program_source import ProgramSource, Tie
     from tfadvisor.causes.read_each_round import ReadEachRound
     from tfadvisor.causes.rounds import Rounds
     from tfadvisor.causes.row_by_row import RowByRow
@@ -81,6 +81,7 @@ else:
             "RunPlace": "account",
             "RunShare": "account",
             "SessionRuns": "session_runs",
+            "Tie": "program_source",
             "UnrolledLoop": "unrolled_loops",
             "WholeForOne": "whole_for_one",
             "Signature": "witness",
@@ -95,6 +96,7 @@ else:
             "WAITING": "account",
             "account_of": "of_samples",
             "causes_of": "of_activities",
+            "ties_of": "of_activities",
         },
     )
 
@@ -138,9 +140,11 @@ __all__ = [
     "RunShare",
     "SessionRuns",
     "Signature",
+    "Tie",
     "UnrolledLoop",
     "Where",
     "WholeForOne",
     "account_of",
     "causes_of",
+    "ties_of",
 ]

@@ -85,11 +85,18 @@ def tie_in(
 
     if _gives(loop, asked, stepping):
         return ARGUMENT, line
-    results = _roots(made_by(loop, stepping))
-    own = _roots({name for call in asked for name in names_in(call)})
-    if _may_change(own - results, stepping) or not _is_dropped(loop, asked):
-        return None
-    return (RESULT, line) if own & results else None
+    return (RESULT, line) if only_reads(loop, asked, stepping) else None
+
+
+def only_reads(loop: Loop, calls: list[ast.Call], steps: list[ast.Call]) -> bool:
+    """Whether calls read what steps give, and neither give nor change anything that is
+    read.
+    """
+    results = _roots(made_by(loop, steps))
+    own = _roots({name for call in calls for name in names_in(call)})
+    if _may_change(own - results, steps) or not _is_dropped(loop, calls):
+        return False
+    return bool(own & results)
 
 
 def _gives(

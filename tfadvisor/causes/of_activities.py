@@ -12,16 +12,18 @@ from msgspec.structs import replace
 from tfadvisor.causes.cause import Cause, Done
 from tfadvisor.timeline import Steps, StepSource
 from tfadvisor.timeline.attribution import Inside, Spent
+from tfadvisor.timeline.names.classes import is_keras_step
 from tfadvisor.timeline.names.doings import Doing
 from tfadvisor.timeline.names.host_activities import DISPATCHES
-from tfadvisor.timeline.names.host_events import single_op
+from tfadvisor.timeline.names.host_events import called_function, single_op
+from tfadvisor.timeline.names.program_calls import jitted_function
 from tfadvisor.timeline.run import RunSummary
 from tfadvisor.timeline.summary import HostSummary
 from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
-    from tfadvisor.causes.program_source import ProgramSource
+    from tfadvisor.causes.program_source import ProgramSource, Tie
 
 _EVERY, _MOST = 0.9, 0.5
 """Shares of the counted steps from which a cost lies in every one, or in most: a step
@@ -73,26 +75,63 @@ def _tied(
     source: ProgramSource,
 ) -> dict[Key, Cause]:
     """With what the program's source says of the calls in its loop."""
-    spent = [part for host in run.hosts for part in host.evidence.spent]
-    spent.sort(key=lambda part: -part.ps)
-    steps = frozenset(
-        part.activity.removeprefix(DISPATCHES)
-        for part in spent
-        if part.activity.startswith(DISPATCHES)
-    )
-    largest: dict[Key, Spent] = {}
-    for part in spent:
-        if part.file:
-            largest.setdefault((part.kind, part.activity), part)
-    tied = dict(causes)
-    for key in causes.keys() & largest.keys():
-        part = largest[key]
-        tie = source.tie(part.file, part.function, steps)
-        cause = replace(causes[key], witness=source.witness(part))
+    tied, ties = dict(causes), ties_of(run, source)
+    for key, part in _largest(run).items():
+        cause, tie = causes.get(key, _NOTHING_INSIDE), ties.get(key)
+        if cause is _NOTHING_INSIDE and tie is None:
+            continue
+        cause = replace(cause, witness=source.witness(part))
         if tie is not None:
             cause = replace(cause, tie=tie.tie, line=tie.line, source=tie.text)
         tied[key] = cause
     return tied
+
+
+def ties_of(run: RunSummary, source: ProgramSource) -> dict[Key, Tie]:
+    """How the source ties activities to the step, where it does, by class and
+    activity.
+    """
+    steps = _dispatched(run, source).union(
+        part.activity.removeprefix(DISPATCHES)
+        for part in _spent(run)
+        if part.activity.startswith(DISPATCHES)
+    )
+    found = {
+        key: source.tie(part.file, part.function, steps, part.line)
+        for key, part in _largest(run).items()
+    }
+    return {key: tie for key, tie in found.items() if tie is not None}
+
+
+def _spent(run: RunSummary) -> list[Spent]:
+    """The longest first."""
+    spent = [part for host in run.hosts for part in host.evidence.spent]
+    return sorted(spent, key=lambda part: -part.ps)
+
+
+def _largest(run: RunSummary) -> dict[Key, Spent]:
+    """Of each activity the part that takes most of those with a place."""
+    largest: dict[Key, Spent] = {}
+    for part in _spent(run):
+        if part.file:
+            largest.setdefault((part.kind, part.activity), part)
+    return largest
+
+
+_NOTHING_INSIDE = Cause((), None, "", 0, 0, 0.0)
+"""Of an activity that samples alone name: no event lies inside of it."""
+_KERAS = frozenset({"train_on_batch", "test_on_batch", "predict_on_batch"})
+"""How programs call the functions that Keras compiles."""
+
+
+def _dispatched(run: RunSummary, source: ProgramSource) -> frozenset[str]:
+    """Names under which the program calls what the steps dispatch, as far as it
+    compiles that itself, or Keras does for a model.
+    """
+    calls = {name for host in run.hosts for name in host.evidence.calls.by_name}
+    names = {jitted_function(name) or called_function(name) for name in calls}
+    found = frozenset(name for name in names if source.compiles(name))
+    return found | (_KERAS if any(map(is_keras_step, names)) else frozenset())
 
 
 def _by_activity(host: HostSummary) -> dict[Key, list[Inside]]:

@@ -50,7 +50,6 @@ from tfadvisor.causes.loop_data import (
     may_feed,
     on_same,
     runs_alone,
-    tie_in,
 )
 from tfadvisor.causes.loops_of_numbers import (
     calling_loop,
@@ -95,6 +94,7 @@ from tfadvisor.causes.searching_loops import SearchingLoop, called_back
 from tfadvisor.causes.session_runs import SessionRuns, session_runs
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
 from tfadvisor.causes.static_objects import static_object
+from tfadvisor.causes.ties import Tied, tie_of
 from tfadvisor.causes.unchanged import Unchanged, unchanged_arguments
 from tfadvisor.causes.unrolled_loops import UnrolledLoop, compiled_on, unrolled_loop
 from tfadvisor.causes.weights_mixed import weights_mixed_on
@@ -138,6 +138,10 @@ class Tie(msgspec.Struct, frozen=True):
     """Where the loop calls it."""
     text: str
     """That line."""
+    file: str = ""
+    """Of the program."""
+    tied: Tied | None = None
+    """All that is known of it."""
 
 
 class CalledInLoop(NamedTuple):
@@ -170,22 +174,27 @@ class ProgramSource:
         file: str,
         function: str,
         steps: frozenset[str],
+        at: int = 0,
     ) -> Tie | None:
         """Of a function of the program in a file, as traces name both. steps: names of
-        the compiled functions that a step calls.
+        the compiled functions that a step calls. at: the line of the function; 0 for
+        unknown.
 
-        None where no loop of the file calls both the function and a step, or the file
-        is not there or is there several times.
+        None where no loop of the file calls both the function, or one that calls it,
+        and a step, or the file is not there or is there several times.
         """
         parsed = self.files.read(file)
-        if parsed is None or not function:
+        if parsed is None:
             return None
-        for loop in loops(parsed.tree):
-            found = tie_in(loop, function, steps)
-            if found is not None:
-                tie, line = found
-                return Tie(tie, line, parsed.lines[line - 1].strip())
-        return None
+        tied = tie_of(parsed, function, at, steps, self._compiled)
+        if tied is None:
+            return None
+        text = parsed.lines[tied.line - 1].strip()
+        return Tie(tied.tie, tied.line, text, parsed.file, tied)
+
+    def compiles(self, function: str) -> bool:
+        """Whether one of the first files compiles a function of this name."""
+        return function in self._compiled
 
     def called(
         self,

@@ -20,6 +20,7 @@ from tfadvisor.metrics import (
     few_steps,  # noqa: F401
     frozen,  # noqa: F401
     hooks,  # noqa: F401
+    host_ties,  # noqa: F401
     input,  # noqa: F401
     kinds,  # noqa: F401
     launch,  # noqa: F401

@@ -5,13 +5,14 @@ nothing back: by samples of the run and by the program's source.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from textwrap import indent
 from typing import TYPE_CHECKING, NamedTuple
 
 from tfadvisor.causes import PREDICTS
 from tfadvisor.metrics.between_dispatches import host_frame, host_frame_runs_step
 from tfadvisor.metrics.collective_kinds import steps_per_execution
 from tfadvisor.metrics.one_by_one import step_function
-from tfadvisor.metrics.place_causes import class_cause, class_tie
+from tfadvisor.metrics.place_causes import class_cause, class_tie, tie_of_class
 from tfadvisor.metrics.python_time import of_python
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import a_device
@@ -189,15 +190,40 @@ def _of_frame(question: Question) -> _Unneeded:
         raise MetricAbsent(f"{frame} is a part of the step, or makes an argument of it")
     if cause not in _NEEDED_SELDOM and tie != _RESULT:
         raise MetricAbsent(f"nothing shows that the step does not need {frame}")
+    each, counter = _statements(question)
+    words = (
+        f"The step does not need {frame}: do it once in {every} steps, which leaves it "
+        "less than 5% of the time, and keep values on the device until then. What of "
+        "it each step needs may be computed in the compiled step, on the device, or on "
+        "a sample."
+    )
+    if each:
+        after = f"if {counter or 'step'} % {every} == 0:\n{indent(each, '    ')}"
+        return _Unneeded(words, each, after)
     step, name = step_function(question.run) or "train_step", frame.partition(" (")[0]
     called = f"state, loss = {step}(state, batch)"
     return _Unneeded(
-        f"The step does not need {frame}: do it once in {every} steps, which leaves it "
-        "less than 5% of the time, and keep values on the device until then.",
+        words,
         f"{called}\n{name}(step, float(loss))",
         f"{called}\nif step % {every} == 0:\n    {name}(step, float(loss))        "
         "# reading the value waits for the device",
     )
+
+
+_MOST_STATEMENTS = 4
+
+
+def _statements(question: Question) -> tuple[str, str]:
+    """(those of the loop that call it in each round, the variable that counts the
+    rounds), as far as the source shows them.
+    """
+    try:
+        tied = tie_of_class(question, TimeClass.HOST).tied
+    except MetricAbsent:
+        return "", ""
+    if tied is None:
+        return "", ""
+    return "\n".join(tied.each[:_MOST_STATEMENTS]), tied.counter
 
 
 def _known(question: Question, asked: Callable[[Question, TimeClass], str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from tfadvisor.causes import Cause, Done, RunDone, RunPlace, causes_of
+from tfadvisor.causes import Cause, Done, RunDone, RunPlace, Tie, causes_of, ties_of
 from tfadvisor.metrics.between_dispatches import host_frame
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import class_shares, counted_hosts, share_of_spent
@@ -152,13 +152,23 @@ def class_cause(question: Question, kind: TimeClass) -> str:
 
 def class_tie(question: Question, kind: TimeClass) -> str:
     """How that activity is tied to the step. Raises MetricAbsent."""
+    return tie_of_class(question, kind).tie
+
+
+@once
+def _ties(question: Question) -> Mapping[tuple[TimeClass, str], Tie]:
+    """Raises MetricAbsent."""
     if question.settings.source is None:
         raise MetricAbsent("the program's source is not given: --source DIR")
-    causes = causes_of(question.run, question.settings.source)
-    known = causes.get((kind, _largest(question, kind)))
-    if known is None or known.tie is None:
+    return ties_of(question.run, question.settings.source)
+
+
+def tie_of_class(question: Question, kind: TimeClass) -> Tie:
+    """Of that activity, where the source shows it. Raises MetricAbsent."""
+    known = _ties(question).get((kind, _largest(question, kind)))
+    if known is None:
         raise MetricAbsent("no loop in the source calls it beside a step")
-    return known.tie
+    return known
 
 
 def _register_class(kind: TimeClass) -> None:

@@ -158,15 +158,15 @@ def test_rows_that_are_computed_one_by_one_may_be_one_call(tmp_path: Path) -> No
 def test_a_call_beside_the_function_that_takes_the_time_is_no_cause(
     what: str, tmp_path: Path
 ) -> None:
-    """The mean is cheap where validate, on the same line, is what is met."""
-    program = "import numpy as np\n" + 44 * "\n" + "print(np.mean(all), validate())\n"
+    """The call of NumPy is cheap where validate, on the same line, is what is met."""
+    program = "import numpy as np\n" + 44 * "\n" + "print(np.unique(all), validate())\n"
     (tmp_path / "train.py").write_text(program + "def validate():\n    pass\n")
     one = account(part("other", 0.8, what))
 
     (found,) = outside_of(one, None, "jax", ProgramSource(tmp_path))
 
     assert found.fix is not None
-    assert ("np.mean" in found.fix.do) == (what == "main")
+    assert ("np.unique" in found.fix.do) == (what == "main")
 
 
 def test_a_time_of_each_epoch_has_its_article() -> None:
@@ -796,3 +796,25 @@ def test_python_in_few_steps_is_covered_once_where_saving_is_known(
     )
 
     assert covers_all_of([saving], finding, share) is is_covered
+
+
+def test_a_window_of_small_parts_of_rounds_does_not_name_the_run() -> None:
+    """A round of 1,000 ms of which the trace shows 10: what samples find counts."""
+    ops = Outside(
+        share=0.8,
+        title="80% of the run is ops one by one (train.py:48)",
+        how="",
+        seen="",
+        category="launch",
+        places=(),
+        proof="shown",
+        fix=None,
+        in_steps=True,
+    )
+    steps = account(part("other", 0.01, "main"))
+    by_trace = of_the_run(HEALTHY, steps, (ops,))
+    of_parts = of_the_run(HEALTHY, steps, (ops,), is_part=True)
+
+    assert by_trace == HEALTHY
+    assert (of_parts.bottleneck, of_parts.healthy) == ("launch", False)
+    assert of_parts.summary.startswith("80% of the run is ops one by one")

@@ -46,7 +46,9 @@ def test_a_call_is_tied_by_what_flows_into_it_and_out_of_it(
 def test_the_step_itself_is_the_step(tmp_path: Path) -> None:
     found = tie(tmp_path, "state = train_step(state, x)", function="train_step")
 
-    assert found == Tie(STEP, 3, "state = train_step(state, x)")
+    assert found is not None
+    assert (found.tie, found.line) == (STEP, 3)
+    assert found.text == "state = train_step(state, x)"
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,8 @@ def _verdict(
     seen = Seen(_idle_in(attributed), largest)
     of_steps = verdict_of(cause, breakdown, metrics, in_steps, seen)
     of_steps = unless_asked(of_steps, findings)
-    return of_the_run(of_steps, evidence.account, evidence.outside)
+    is_part = evidence.is_of_parts(metrics.value("step_time_ms"))
+    return of_the_run(of_steps, evidence.account, evidence.outside, is_part=is_part)
 
 
 def _about_the_capture(findings: Sequence[Finding]) -> Iterator[CaptureNote]:
