@@ -8,11 +8,12 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from tfadvisor.causes.called import called_names, calls_in, last_name
+from tfadvisor.causes.called import ON_DEVICES, called_names, calls_in, last_name
 from tfadvisor.causes.loop_data import (
     ARGUMENT,
     RESULT,
     Loop,
+    Made,
     bindings_in,
     calls_of,
     loops,
@@ -103,24 +104,37 @@ def _on_line(
 ) -> Tied | None:
     """Of a line of a loop that calls steps itself, and on another line."""
     known = steps | compiled
-    for loop in loops(parsed.tree):
-        if not covers(loop, line) or loop.lineno == line:
-            continue
+    around = [loop for loop in loops(parsed.tree) if covers(loop, line)]
+    for loop in (loop for loop in around if loop.lineno != line):
         making = made_on(loop, line, "", known)
-        stepping = [
-            call
-            for call in making.steps_of(loop, lambda call: last_name(call) in known)
-            if not covers(call, line)
-        ]
-        is_step = any(last_name(call) in known for call in making.calls)
-        if not stepping or is_step:
-            continue
-        if making.goes_into(loop, stepping):
-            return _tied(parsed, loop, ARGUMENT, line, "", list(making.calls))
-        if making.calls and only_reads(loop, list(making.calls), stepping):
-            return _tied(parsed, loop, RESULT, line, "", list(making.calls))
-        return None
+        stepping = making.steps_of(loop, lambda call: last_name(call) in known)
+        calls = [call for call in calls_in(loop) if covers(call, line)]
+        is_step = any(last_name(call) in known for call in calls)
+        if stepping and not is_step and _is_of_host(parsed, making.calls):
+            return _of_making(parsed, loop, making, stepping)
     return None
+
+
+def _of_making(
+    parsed: ParsedFile, loop: Loop, making: Made, stepping: list[ast.Call]
+) -> Tied | None:
+    calls = list(making.calls)
+    if making.goes_into(loop, stepping):
+        return _tied(parsed, loop, ARGUMENT, making.line, "", calls)
+    if calls and only_reads(loop, calls, stepping):
+        return _tied(parsed, loop, RESULT, making.line, "", calls)
+    return None
+
+
+def _is_of_host(parsed: ParsedFile, calls: tuple[ast.Call, ...]) -> bool:
+    """Whether all calls are of NumPy and the like, or only make arrays: others may be a
+    part of the step.
+    """
+    paths = [parsed.names.called(call).path for call in calls]
+    return all(
+        path.startswith(_PLAIN) or (path and path.partition(".")[0] not in ON_DEVICES)
+        for path in paths
+    )
 
 
 def _tied(
