@@ -31,7 +31,7 @@ from tfadvisor.causes.indexed import (
     indexed_on,
     made_of_outside,
 )
-from tfadvisor.causes.loop_data import bindings_in
+from tfadvisor.causes.loop_data import bindings_in, calls_of, loops
 from tfadvisor.causes.loop_elements import elements
 from tfadvisor.causes.of_numpy import is_of_numpy
 from tfadvisor.causes.one_step import one_step
@@ -158,7 +158,11 @@ def _by_rounds(
         place = share.places[0]
         parsed = source.files.read(place.file)
         loop = None if parsed is None else scan_loop(parsed, place.line)
-        if loop is not None and not _is_of_steps(loop, place, within[:1]):
+        if loop is None or parsed is None:
+            continue
+        if _is_called_in_a_loop(parsed, loop) or not _is_of_steps(
+            loop, place, within[:1]
+        ):
             key = place.file, loop.first
             time[key] = time.get(key, 0.0) + share.fraction
             found[key] = loop
@@ -169,6 +173,11 @@ def _by_rounds(
     where = f"{loop.function} ({lines})" if loop.function else lines
     carried = ", ".join(loop.carried)
     return EagerOps(SCAN, f"`{loop.head}`", where, loop.shown, loop.once, carried)
+
+
+def _is_called_in_a_loop(parsed: ParsedFile, loop: ScanLoop) -> bool:
+    """Whether its function is: then its rounds are within one of that loop."""
+    return any(calls_of(each, {loop.function}) for each in loops(parsed.tree))
 
 
 def _is_of_steps(loop: ScanLoop, place: RunPlace, steps: Sequence[RunPlace]) -> bool:
