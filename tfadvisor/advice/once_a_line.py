@@ -11,24 +11,13 @@ _OF_DEVICES = frozenset(("compute", "kernel"))
 
 
 def once_a_line(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Without questions whose every change an earlier finding makes on the same line,
-    and without those that only ask what holds devices up on a line where another one
-    has a change.
+    """Without those that only ask what holds devices up on a line where another one has
+    a change.
     """
     return tuple(
         finding
-        for at, finding in enumerate(findings)
-        if not any(_has_its_changes(before, finding) for before in findings[:at])
-        and not any(_knows(other, finding) for other in findings)
-    )
-
-
-def _has_its_changes(finding: Finding, question: Finding) -> bool:
-    if not question.is_question or not _share_a_line(finding, question):
-        return False
-    changes = {fix.snippet for fix in finding.fixes if fix.snippet}
-    return bool(question.fixes) and all(
-        fix.snippet in changes for fix in question.fixes
+        for finding in findings
+        if not any(_knows(other, finding) for other in findings)
     )
 
 

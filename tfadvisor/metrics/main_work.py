@@ -1,5 +1,5 @@
-"""What most programs consist of, by the names that the framework gives: products,
-convolutions and Fourier transforms.
+"""What most programs consist of, by the names that the framework gives: products and
+convolutions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ CONVOLUTIONS = pattern(
     r"convolution|conv_general_dilated|"
     r"(?:Conv\dD|DepthwiseConv2dNative)(?:Backprop\w+)?"
 )
-TRANSFORMS = pattern(r"fft|I?R?FFT(?:ND|\dD)?")
 
 
 def products(question: Question) -> tuple[ComputedOp, ...]:
@@ -30,11 +29,6 @@ def products(question: Question) -> tuple[ComputedOp, ...]:
 def convolutions(question: Question) -> tuple[ComputedOp, ...]:
     """Convolutions and their gradients, the largest first. Raises MetricAbsent."""
     return _of_type(question, CONVOLUTIONS)
-
-
-def transforms(question: Question) -> tuple[ComputedOp, ...]:
-    """Fourier transforms, the largest first. Raises MetricAbsent."""
-    return _of_type(question, TRANSFORMS)
 
 
 def _of_type(question: Question, types: re.Pattern[str]) -> tuple[ComputedOp, ...]:

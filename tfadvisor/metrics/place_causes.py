@@ -5,10 +5,11 @@ rules ask before they name a cure.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from tfadvisor.causes import Cause, Done, RunDone, RunPlace, Tie, causes_of, ties_of
+from tfadvisor.causes import Cause, Done, RunDone, RunPlace, causes_of, ties_of
 from tfadvisor.metrics.between_dispatches import host_frame
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import class_shares, counted_hosts, share_of_spent
@@ -19,6 +20,9 @@ from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.timeline.names.host_activities import DISPATCHES
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import TimeClass
+
+if TYPE_CHECKING:
+    from tfadvisor.causes import Tie
 
 _MOSTLY = 1 / 3
 """Of the activity's time, that one thing must take to be what it is spent on: most of

@@ -22,7 +22,7 @@ from tfadvisor.metrics.kinds import (
     unfused_attention,
 )
 from tfadvisor.metrics.layers import ComputedOp, compute_fraction_of
-from tfadvisor.metrics.main_work import convolutions, products, transforms
+from tfadvisor.metrics.main_work import convolutions, products
 from tfadvisor.metrics.needless import (
     costly_ops,
     for_numbers,
@@ -259,7 +259,6 @@ SIGNALS = (
     ),
     Signal("product", "products of matrices", _of_parts(products)),
     Signal("convolution", "convolutions and their gradients", _of_parts(convolutions)),
-    Signal("transform", "Fourier transforms", _of_parts(transforms)),
 )
 
 

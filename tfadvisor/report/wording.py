@@ -410,9 +410,11 @@ def shares(report: Report) -> list[tuple[str, float]]:
 def nothing_to_change(report: Report) -> str:
     """What stands where findings would."""
     if report.verdict.healthy and not is_dim(report):
-        found = "Found nothing to change."
-    else:
-        found = "No rule names a change for this run."
+        return (
+            "Found nothing to change. Only less work would take less time: does the "
+            "program use all of it?"
+        )
+    found = "No rule names a change for this run."
     if report.attribution:
         return f"{found} Where the step goes, above, names what takes its time."
     return found

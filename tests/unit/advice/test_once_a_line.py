@@ -39,24 +39,6 @@ def ids(*findings: Finding) -> list[str]:
     return [finding.rule_id for finding in once_a_line(findings)]
 
 
-def test_a_question_with_the_same_change_of_the_same_line_is_left_out() -> None:
-    assert ids(DRAW, SORT) == ["far"]
-
-
-def test_another_line_or_another_change_is_asked() -> None:
-    other_line = found("sorting", "likely", 22, fix("randint"))
-    more = found("sorting", "likely", 21, fix("randint"), fix("top_k"))
-
-    assert ids(DRAW, other_line) == ["far", "sorting"]
-    assert ids(DRAW, more) == ["far", "sorting"]
-
-
-def test_no_finding_is_left_out_for_another() -> None:
-    shown = replace(SORT, proof="shown")
-
-    assert ids(DRAW, shown) == ["far", "sorting"]
-
-
 def test_what_only_asks_gives_way_to_a_change_of_the_same_line() -> None:
     """Whichever comes first, and to a question that has one."""
     assert ids(DRAW, HELD_UP) == ["far"]

@@ -61,7 +61,7 @@ FACTS = {
     "framework": "jax",
     "device_kind": "cpu",
     "python_tracer": "off",
-    "steps_per_execution": "4",
+    "host_question": "Why?",
 }
 
 

@@ -53,7 +53,7 @@ def metrics(device: str = "cpu", **values: float) -> Metrics:
         "framework": "jax",
         "device_kind": device,
         "python_tracer": "off",
-        "steps_per_execution": "4",
+        "host_question": "Why?",
     }
     return Metrics(
         {

@@ -1,10 +1,10 @@
-"""Products, convolutions and transforms by the types of TensorFlow's ops."""
+"""Products and convolutions by the types of TensorFlow's ops."""
 
 from __future__ import annotations
 
 import pytest
 
-from tfadvisor.metrics.main_work import CONVOLUTIONS, PRODUCTS, TRANSFORMS, is_of
+from tfadvisor.metrics.main_work import CONVOLUTIONS, PRODUCTS, is_of
 
 TYPES = {
     "MatMul": PRODUCTS,
@@ -18,9 +18,7 @@ TYPES = {
     "Conv3DBackpropFilterV2": CONVOLUTIONS,
     "DepthwiseConv2dNativeBackpropInput": CONVOLUTIONS,
     "conv_general_dilated": CONVOLUTIONS,
-    "RFFT": TRANSFORMS,
-    "IFFT2D": TRANSFORMS,
-    "fft": TRANSFORMS,
+    "RFFT": None,
     "SparseTensorDenseMatMul": None,
     "ConvertToListOfUnits": None,
     "convert": None,
@@ -30,7 +28,7 @@ TYPES = {
 
 @pytest.mark.parametrize(("op_type", "kind"), list(TYPES.items()))
 def test_each_type_is_of_one_kind_or_none(op_type: str, kind: object) -> None:
-    kinds = (PRODUCTS, CONVOLUTIONS, TRANSFORMS)
+    kinds = (PRODUCTS, CONVOLUTIONS)
     found = [types for types in kinds if is_of(op_type, types)]
 
     assert found == ([] if kind is None else [kind])

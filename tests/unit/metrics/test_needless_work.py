@@ -52,7 +52,6 @@ def test_sorts_by_what_the_program_says(opcode: str, share: float) -> None:
     [
         ("product_fraction", "dot_general"),
         ("convolution_fraction", "conv_general_dilated"),
-        ("transform_fraction", "fft"),
     ],
 )
 def test_what_programs_consist_of_by_their_paths(metric: str, primitive: str) -> None:

@@ -30,6 +30,7 @@ RULES = {rule.id: rule for rule in load_catalogue().rules}
 
 
 def metrics(facts: dict[str, str] | None = None, **values: float) -> Metrics:
+    given = {"host_question": "Why?", **(facts or {})}
     return Metrics(
         {
             n: Measured(
@@ -38,7 +39,7 @@ def metrics(facts: dict[str, str] | None = None, **values: float) -> Metrics:
             for n, m in registered_metrics().items()
         },
         {
-            n: ((facts or {}).get(n), "" if n in (facts or {}) else "absent here")
+            n: (given.get(n), "" if n in given else "absent here")
             for n in registered_facts()
         },
     )

@@ -40,7 +40,7 @@ def metrics(**values: float) -> Metrics:
         "framework": "jax",
         "device_kind": "cpu",
         "python_tracer": "off",
-        "steps_per_execution": "4",
+        "host_question": "Why?",
     }
     return Metrics(
         {
