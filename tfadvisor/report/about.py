@@ -25,24 +25,33 @@ def about_lines(report: Report) -> list[str]:
 
 
 def crowded_words(report: Report) -> str:
-    """That other programs took the cores that this one waited for, "" without that: the
-    first thing to know of a recording, since all of its times are longer than the
-    program's own.
+    """That other programs took cores while this one waited for some, "" without that:
+    the first thing to know of a recording. Of several machines the metrics do not tell
+    whether it was the same one, nor of a part of a machine whether others ran on that.
     """
-    cores = [
-        machine.cores for machine in report.machines or () if machine.cores is not None
-    ]
+    cores = _only_cores(report)
     others = _value(report, "other_cores")
     waits = _value(report, "core_wait_share")
-    if not cores or others is None or waits is None:
+    if cores is None or others is None or waits is None:
         return ""
-    if others < _CROWDED * max(cores) or waits < _WAITS:
+    if others < _CROWDED * cores or waits < _WAITS:
         return ""
-    of = counted(count(max(cores)), "core", "cores")
+    of = counted(count(cores), "core", "cores")
     return (
-        f"Other programs kept {others:.1f} of {of} busy, and this one waited for cores "
-        f"{percent(waits)} of its time: times are longer than on a calm machine."
+        f"Other programs kept {others:.1f} of {of} busy, and threads of this one "
+        f"waited for a core {percent(waits)} of the time that they could have run: "
+        "times may be longer than on a calm machine."
     )
+
+
+def _only_cores(report: Report) -> int | None:
+    """Of the only machine, where the program may run on all of them."""
+    machines = report.machines or ()
+    machine = machines[0] if len(machines) == 1 else None
+    if machine is None or machine.quota_cores is not None:
+        return None
+    is_whole = machine.allowed_cores in (None, machine.cores)
+    return machine.cores if is_whole else None
 
 
 def _machines(report: Report) -> list[str]:

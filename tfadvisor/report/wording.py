@@ -411,8 +411,8 @@ def nothing_to_change(report: Report) -> str:
     """What stands where findings would."""
     if report.verdict.healthy and not is_dim(report):
         return (
-            "Found nothing to change. Only less work would take less time: does the "
-            "program use all of it?"
+            "Found nothing to change. Whether the program uses all that it computes, "
+            "no trace shows."
         )
     found = "No rule names a change for this run."
     if report.attribution:

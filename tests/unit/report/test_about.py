@@ -105,8 +105,9 @@ def test_what_other_programs_took_while_it_waited_is_told_first() -> None:
     made = report(grew({"cores": 2}), other_cores=0.8, core_wait_share=0.3)
 
     assert crowded_words(made) == (
-        "Other programs kept 0.8 of 2 cores busy, and this one waited for cores 30% of "
-        "its time: times are longer than on a calm machine."
+        "Other programs kept 0.8 of 2 cores busy, and threads of this one waited for a "
+        "core 30% of the time that they could have run: times may be longer than on a "
+        "calm machine."
     )
 
 
@@ -124,6 +125,21 @@ def test_a_machine_with_cores_to_spare_is_not_called_crowded(
     values: dict[str, float],
 ) -> None:
     assert crowded_words(report(grew({"cores": 2}), **values)) == ""
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        (grew({"cores": 64, "allowed_cores": 4}),),
+        (grew({"cores": 64, "quota_cores": 4.0}),),
+        (grew({"cores": 2}), msgspec.structs.replace(grew({"cores": 2}), host="w1")),
+    ],
+    ids=["on other cores", "beside a quota", "on another machine"],
+)
+def test_what_others_took_elsewhere_is_not_called_crowded(
+    hosts: tuple[HostCounters, ...],
+) -> None:
+    assert crowded_words(report(*hosts, other_cores=32, core_wait_share=0.3)) == ""
 
 
 def test_a_trace_without_its_machine_is_not_called_crowded() -> None:

@@ -31,6 +31,6 @@ def test_devices_near_their_limits_are_called_healthy() -> None:
     assert verdict_name(report) == "HEALTHY"
     assert "cannot tell" not in verdict_sentence(report)
     assert nothing_to_change(report) == (
-        "Found nothing to change. Only less work would take less time: does the program "
-        "use all of it?"
+        "Found nothing to change. Whether the program uses all that it computes, no "
+        "trace shows."
     )
