@@ -539,7 +539,7 @@ _PREDICT_AT_ONCE = Fix(
     cures="a pipeline that Keras builds for each call of predict or evaluate",
     before="for row in rows:\n    scores.append(model.predict(row[None], verbose=0))",
 )
-_SESSION = pattern(r"[Ss]ession|placeholder|v1")
+_SESSION = pattern(r"[Ss]ession|placeholder|\bv1\b")
 """In a program of TensorFlow 1; a tf.function builds its graphs without."""
 _BUILD_ONCE = Fix(
     "code",

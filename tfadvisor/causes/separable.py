@@ -23,6 +23,8 @@ _MOVES = frozenset(
 """What keeps the elements, or repeats them along further axes."""
 _SUMS = frozenset(("sum", "reduce_sum"))
 _REDUCES = frozenset("max mean min norm prod reduce_max reduce_mean size".split())
+_NUMBERS = _SUMS | _REDUCES | {"float", "int", "len"}
+"""What gives a number, of whatever it is given."""
 _MOST = 2_000
 """Expressions that are looked at."""
 _PARTS = 2
@@ -236,11 +238,19 @@ class _Grids:
         return is_power and self._multiplies(node.left, scope)
 
     def _is_known(self, node: ast.expr, scope: Scope) -> bool:
-        """Whether it varies along one axis, or is a number; what is only given may be
-        an array.
+        """Whether it varies along one axis, or is a number; what is only given, or
+        made by a call that is not known, may be an array.
         """
-        is_number = isinstance(node, ast.Constant | ast.UnaryOp | ast.Attribute)
-        return is_number or bool(self._axes(node, scope)) or isinstance(node, ast.Call)
+        if self._axes(node, scope):
+            return True
+        if isinstance(node, ast.UnaryOp):
+            return self._is_known(node.operand, scope)
+        if isinstance(node, ast.Call):
+            return last_name(node) in _NUMBERS
+        is_of_library = isinstance(node, ast.Attribute) and bool(
+            self._names.stands_for(node).path
+        )
+        return is_of_library or isinstance(node, ast.Constant)
 
     def _adds(self, node: ast.expr, scope: Scope) -> bool:
         """Whether it is a sum of what varies along one axis each."""

@@ -159,6 +159,9 @@ def test_other_exponentials_are_no_product(exponent: str) -> None:
         "jnp.outer(g, g) * k",
         "g[:, None] + g[None]",
         "params['kernel']",
+        "jnp.outer(g, g) * jnp.tri(9)",
+        "jnp.outer(g, g) * x.mask",
+        "-jnp.tri(9) * jnp.outer(g, g)",
     ],
 )
 def test_of_other_kernels_nothing_is_said(kernel: str) -> None:
