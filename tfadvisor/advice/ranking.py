@@ -119,7 +119,7 @@ def ranked(
         not_applicable=(*fired.not_applicable, *heard.spent),
         broken=tuple(broken),
         notes=_notes(fired, evidence),
-        last_resorts=_without_answer(asked, placed),
+        last_resorts=_without_answer(asked, placed, evidence),
     )
 
 
@@ -137,19 +137,24 @@ def _last_resorts_apart(
 
 
 def _without_answer(
-    asked: tuple[Finding, ...], findings: tuple[Finding, ...]
+    asked: tuple[Finding, ...], findings: tuple[Finding, ...], evidence: Evidence
 ) -> tuple[Finding, ...]:
     """Those questions beside which no change of the same size is named."""
-    named = max(map(_named_change, findings), default=0.0)
-    return tuple(each for each in asked if (each.takes or 0) >= _FAR_LARGER * named)
+    changes = (
+        finding
+        for finding in findings
+        if any(fix.kind != "command" for fix in finding.fixes)
+    )
+    named = max((_about_of_run(each, evidence) for each in changes), default=0.0)
+    return tuple(
+        each for each in asked if _about_of_run(each, evidence) >= _FAR_LARGER * named
+    )
 
 
-def _named_change(finding: Finding) -> float:
-    """The share of the step or the run that a finding has a change for."""
-    if all(fix.kind == "command" for fix in finding.fixes):
-        return 0.0
-    saved = finding.saving.high if finding.saving is not None else 0.0
-    return max(finding.takes or 0.0, saved)
+def _about_of_run(finding: Finding, evidence: Evidence) -> float:
+    """The share of the run that a finding is about, or that its change saves."""
+    share = max(finding.takes or 0.0, finding.saves)
+    return share if finding.is_outside else share * evidence.steps_of_run
 
 
 def shared(

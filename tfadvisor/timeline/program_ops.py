@@ -139,10 +139,12 @@ class OpsOfProgram:
     def _jacobian(self, location: SourceLocation | None) -> Jacobian | None:
         if location is None or not takes_passes(location.op_name):
             return None
+        whole = jacobian_of(self._program)
+        if whole is not None:
+            return whole
         own = jacobians_of_lines(self._program)
-        lines = [(frame.file, frame.line) for frame in location.frames]
-        known = (own[line] for line in lines if line in own)
-        return jacobian_of(self._program) or next(known, None)
+        lines = ((frame.file, frame.line) for frame in location.frames)
+        return next((own[line] for line in lines if line in own), None)
 
 
 def find_instruction(module: Module, event_name: str) -> Instruction | None:
