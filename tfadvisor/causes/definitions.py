@@ -8,7 +8,8 @@ import ast
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from tfadvisor.causes.called import Function, last_name, owner_of
+from tfadvisor.causes.called import Function, arguments_in, last_name, owner_of
+from tfadvisor.causes.unchanged import given_for
 from tfadvisor.causes.witness import own_nodes
 from tfadvisor.tallies import listed
 
@@ -84,7 +85,7 @@ class Definitions:
         if len(calls) != 1 or not is_known or function.name in self._handed_over:
             return None
         call, scope = calls[0]
-        value = given_for(name, call, function)
+        value = given_for(call, function, name)
         return None if value is None else Meaning(value, scope)
 
     def _of_attribute(self, words: str) -> Meaning | None:
@@ -175,29 +176,8 @@ class Definitions:
         )
 
 
-def given_for(name: str, call: ast.Call, function: Function) -> ast.expr | None:
-    """What a call gives for an argument of a function; None where that does not stand
-    in it.
-    """
-    for keyword in call.keywords:
-        if keyword.arg == name:
-            return keyword.value
-    if any(isinstance(each, ast.Starred) for each in call.args):
-        return None
-    names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
-    if names[:1] == ["self"]:
-        names = names[1:]
-    at = names.index(name) if name in names else len(call.args)
-    return call.args[at] if at < len(call.args) else None
-
-
 def _arguments(scope: Scope) -> set[str]:
-    if not isinstance(scope, Function):
-        return set()
-    given = scope.args
-    every = [*given.posonlyargs, *given.args, *given.kwonlyargs]
-    every += [each for each in (given.vararg, given.kwarg) if each is not None]
-    return {each.arg for each in every}
+    return arguments_in(scope.args) if isinstance(scope, Function) else set()
 
 
 def _names_written(node: ast.AST) -> set[str]:

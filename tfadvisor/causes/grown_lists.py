@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tfadvisor.causes.called import Function, calls_in, last_name, owner_of
 from tfadvisor.causes.loop_data import Loop, bindings_in
+from tfadvisor.causes.unchanged import given_for, parameters
 from tfadvisor.causes.witness import covers, function_around, own_nodes
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def is_grown(parsed: ParsedFile, value: ast.expr, depth: int = 0) -> bool:
     if isinstance(value, ast.Attribute):
         is_new = any(text in binding.written for binding in bindings_in(within))
         return not is_new and _appends(parsed.tree, text)
-    if scope is not None and text in _arguments(scope) and depth < _DEEPEST:
+    if scope is not None and text in parameters(scope) and depth < _DEEPEST:
         given = _given_as(parsed, scope, text)
         return any(is_grown(parsed, each, depth + 1) for each in given)
     return any(_grows_in(loop, text) for loop in _loops(within, value.lineno))
@@ -58,22 +59,13 @@ def _loops(scope: ast.AST, line: int) -> Iterator[ast.AST]:
             yield node
 
 
-def _arguments(function: Function) -> list[str]:
-    known = [*function.args.posonlyargs, *function.args.args]
-    return [argument.arg for argument in known]
-
-
 def _given_as(parsed: ParsedFile, function: Function, name: str) -> Iterator[ast.expr]:
     """What the file's calls of a function give as an argument."""
-    arguments = _arguments(function)
     for call in calls_in(parsed.tree):
-        if last_name(call) != function.name:
-            continue
-        is_bound = arguments[:1] == ["self"] and isinstance(call.func, ast.Attribute)
-        given = dict(zip(arguments[is_bound:], call.args, strict=False))
-        given |= {word.arg: word.value for word in call.keywords if word.arg}
-        if name in given:
-            yield given[name]
+        if last_name(call) == function.name:
+            value = given_for(call, function, name)
+            if value is not None:
+                yield value
 
 
 def _text(node: ast.expr | None) -> str:

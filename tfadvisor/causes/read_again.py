@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tfadvisor.causes.called import Function, calls_in, last_name, owner_of
 from tfadvisor.causes.loop_data import all_bindings_in, bindings_in
+from tfadvisor.causes.unchanged import given_for, parameters
 from tfadvisor.causes.witness import (
     COMPREHENSIONS,
     class_of,
     covers,
     own_nodes,
     scope_around,
+    statement_at,
 )
 from tfadvisor.printable import cut
 
@@ -175,7 +177,7 @@ class _Sameness:
         self, name: str, scope: Function | ast.Module, depth: int
     ) -> bool:
         if isinstance(scope, Function):
-            if name in _arguments(scope):
+            if name in parameters(scope):
                 return self._is_given_the_same(name, scope, depth)
             made = [b.value for b in bindings_in(scope) if name in b.written]
             if made:
@@ -189,25 +191,16 @@ class _Sameness:
         """By all calls of the file, of which there is one at least."""
         if function.name.startswith("__"):
             return False
-        arguments, tree = _arguments(function), self._parsed.tree
+        tree = self._parsed.tree
         calls = [c for c in calls_in(tree) if last_name(c) == function.name]
-        given = []
-        for call in calls:
-            is_bound = arguments[:1] == ["self"] and owner_of(call) is not None
-            known = dict(zip(arguments[is_bound:], call.args, strict=False))
-            known |= {word.arg: word.value for word in call.keywords if word.arg}
-            if name not in known:
-                return False
-            given.append(known[name])
+        given = [given_for(call, function, name) for call in calls]
         return bool(given) and all(
-            self.is_same(each, scope_around(tree, each.lineno), each.lineno, depth + 1)
+            each is not None
+            and self.is_same(
+                each, scope_around(tree, each.lineno), each.lineno, depth + 1
+            )
             for each in given
         )
-
-
-def _arguments(function: Function) -> list[str]:
-    given = function.args
-    return [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
 
 
 def _written_in_rounds(scope: ast.AST, line: int) -> set[str]:
@@ -229,7 +222,7 @@ def _written(node: ast.AST) -> set[str]:
 
 def _once(parsed: ParsedFile, node: ast.expr, scope: Function | ast.Module) -> str:
     """Of all that the statement reads so."""
-    statement = _statement_at(scope, node.lineno)
+    statement = statement_at(scope, node.lineno)
     if statement is None:
         return ""
     reads = [*_alike(parsed, statement)]
@@ -249,14 +242,6 @@ def _once(parsed: ParsedFile, node: ast.expr, scope: Function | ast.Module) -> s
     after = ast.unparse(_Kept(kept).visit(copy.deepcopy(statement)))
     here = scope.name if isinstance(scope, Function) else "the loop"
     return "\n".join([*lines, f"# in {here}", after])
-
-
-def _statement_at(scope: ast.AST, line: int) -> ast.stmt | None:
-    for node in own_nodes(scope):
-        plain = ast.Assign | ast.Return | ast.Expr | ast.AugAssign | ast.AnnAssign
-        if isinstance(node, plain) and covers(node, line):
-            return node
-    return None
 
 
 def _alike(parsed: ParsedFile, statement: ast.stmt) -> Iterator[ast.expr]:
@@ -298,7 +283,7 @@ def _names_of(parsed: ParsedFile, scope: ast.AST) -> Iterator[str]:
 
 
 def _first_argument(scope: ast.AST) -> str:
-    return next(iter(_arguments(scope)), "") if isinstance(scope, Function) else ""
+    return next(iter(parameters(scope)), "") if isinstance(scope, Function) else ""
 
 
 def _has_init(parsed: ParsedFile, scope: ast.AST) -> bool:

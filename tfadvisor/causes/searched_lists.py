@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tfadvisor.causes.called import Function, calls_in, last_name, owner_of
 from tfadvisor.causes.loop_data import all_bindings_in
-from tfadvisor.causes.witness import covers, function_around, own_nodes, scope_around
+from tfadvisor.causes.witness import (
+    covers,
+    function_around,
+    own_nodes,
+    scope_around,
+    statement_at,
+)
 
 if TYPE_CHECKING:
     from tfadvisor.causes.source_files import ParsedFile
@@ -158,7 +164,7 @@ def _is_of(node: ast.expr | None, text: str) -> bool:
 def _once(
     parsed: ParsedFile, node: ast.Call | ast.Compare, text: str, made: ast.expr
 ) -> str:
-    statement = _statement_at(parsed, node.lineno)
+    statement = statement_at(scope_around(parsed.tree, node.lineno), node.lineno)
     if statement is None:
         return ""
     owner, _, name = text.rpartition(".")
@@ -173,14 +179,6 @@ def _once(
         f"# once, behind line {made.end_lineno or made.lineno}\n"
         f"{places} = {{{each}: i for i, {each} in enumerate({text})}}\n{here}{after}"
     )
-
-
-def _statement_at(parsed: ParsedFile, line: int) -> ast.stmt | None:
-    plain = ast.Assign | ast.Return | ast.Expr | ast.AugAssign | ast.AnnAssign
-    for node in own_nodes(scope_around(parsed.tree, line)):
-        if isinstance(node, plain) and covers(node, line):
-            return node
-    return None
 
 
 class _LookedUp(ast.NodeTransformer):

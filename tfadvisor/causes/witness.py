@@ -259,6 +259,17 @@ def scope_around(tree: ast.Module, line: int) -> Function | ast.Module:
     return function_around(tree, line) or tree
 
 
+def statement_at(scope: ast.AST, line: int) -> ast.stmt | None:
+    """The first plain statement of a function, or of the module, that holds a line: an
+    assignment, a return or an expression.
+    """
+    plain = ast.Assign | ast.Return | ast.Expr | ast.AugAssign | ast.AnnAssign
+    for node in own_nodes(scope):
+        if isinstance(node, plain) and covers(node, line):
+            return node
+    return None
+
+
 def class_of(tree: ast.Module, method: Function) -> ast.ClassDef | None:
     """The class that defines a method; None for a function."""
     classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
