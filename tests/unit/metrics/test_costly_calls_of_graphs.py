@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from support.trace_builder import trace
+from support.cpu_step import graph_steps
 
 from tfadvisor.causes import ProgramSource
 from tfadvisor.metrics import Metrics, Settings, measure
@@ -40,16 +40,7 @@ def ops(
 ) -> Metrics:
     """Four steps of 1,000 µs, in which a thread computes."""
     (folder / "train.py").write_text(program)
-    builder = trace()
-    for index in range(4):
-        at = index * 1000
-        builder.thread("python").step(at, at + 1000)
-        builder.call("EagerLocalExecute: __inference_step_7", at, at + 990)
-        builder.thread("tf_Compute/1")
-        begin = at + 10
-        for name, us in run:
-            builder.call(name, begin, begin + us)
-            begin += us
+    builder = graph_steps(*run, called=990)
     summary = replace(builder.build(), op_lines=NotedOps(noted))
     return measure(summary, Settings(source=ProgramSource(folder)))
 

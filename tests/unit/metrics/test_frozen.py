@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.trace_builder import trace
+from support.cpu_step import graph_steps
 
 from tfadvisor.causes import ProgramSource
 from tfadvisor.metrics import Metrics, Settings, measure
@@ -32,16 +32,7 @@ def ops(
 ) -> Metrics:
     """Four steps of 1,000 µs, in which a thread computes."""
     (folder / "train.py").write_text(program.replace("EPOCHS", str(epochs)))
-    builder = trace()
-    for index in range(4):
-        at = index * 1000
-        builder.thread("python").step(at, at + 1000)
-        builder.call("EagerLocalExecute: __inference_step_7", at, at + 900)
-        builder.thread("tf_Compute/1")
-        begin = at + 10
-        for name, us in run:
-            builder.call(name, begin, begin + us)
-            begin += us
+    builder = graph_steps(*run)
     return measure(builder.build(), Settings(source=ProgramSource(folder)))
 
 
