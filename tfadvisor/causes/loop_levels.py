@@ -16,7 +16,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tfadvisor.arrays import BoolArray, Int64Array, distinct, falses, median
-from tfadvisor.causes.sampled_stacks import NOBODY, WORKS, Sampled, Stacks
+from tfadvisor.causes.sampled_stacks import NOBODY, WORKS, Sampled, Stacks, frees_long
 from tfadvisor.timeline.names.stack_frames import (
     BESIDE_STEPS,
     Work,
@@ -70,10 +70,6 @@ BETWEEN_TURNS_US = 50_000
 """So short a time elsewhere does not end a turn."""
 _MANY_GAPS, _OF_GAPS = 10, 0.1
 """Such times, and what they take beside the turns, from where on each may be one."""
-LONG_FREEING_US = 100_000
-"""What a library's loop does by itself in each step is shorter than freeing an
-iterator.
-"""
 _COMPILES = WORKS.index(Work.COMPILE)
 _BESIDE = tuple(map(WORKS.index, BESIDE_STEPS))
 _NEVER = 1 << 62
@@ -232,7 +228,7 @@ def level_of(
     sampled = replace(sampled, is_pause=sampled.is_pause | waits)
     others_work = _BESIDE if pace.compiles else (_COMPILES, *_BESIDE)
     runs = ~np.isin(works, others_work)  # what may be on the step's line
-    frees = stacks.in_freeing[sampled.stack] & (sampled.us >= LONG_FREEING_US) & runs
+    frees = frees_long(stacks, sampled) & runs
     runs &= ~frees
     loop = statement.copy()
     loop[runs] = _loops(sampled.only(runs), statement[runs], asking, pace)

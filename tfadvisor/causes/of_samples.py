@@ -30,7 +30,6 @@ from tfadvisor.causes.account import (
 )
 from tfadvisor.causes.loop_levels import (
     BETWEEN_TURNS_US,
-    LONG_FREEING_US,
     Level,
     Pace,
     Visits,
@@ -61,6 +60,7 @@ from tfadvisor.causes.sampled_stacks import (
     Frame,
     Sampled,
     Stacks,
+    frees_long,
     readable,
     sampled_of,
     sleeping,
@@ -167,7 +167,7 @@ def account_of(
     began_us = _first_step_us(stacks, whole, pace, samples.loop)
     first_us = began_us or 0
     since = whole.at_us >= first_us
-    runs = readable(stacks, unrecorded(whole.only(since), samples))
+    runs = readable(stacks, unrecorded(stacks, whole.only(since), samples))
     seen = int(runs.seen.sum())
     if seen < FEWEST:
         raise NoAccount(f"only {seen} samples were taken after the first step")
@@ -503,6 +503,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         its frame.
         """
         found = []
+        lines = self.stacks.of_line[lines]
         for key in distinct(lines).tolist():
             mine = sampled.only(lines == key)
             whole = self._made(mine, depth, *self.name(mine, depth))
@@ -661,9 +662,7 @@ class _RunTime(msgspec.Struct, frozen=True):
 
     def _frees(self, sampled: Sampled) -> bool:
         """Whether most of it is a library's function that frees an iterator."""
-        frees = self.stacks.in_freeing[sampled.stack]
-        frees &= sampled.us >= LONG_FREEING_US
-        us = sampled.us[frees].sum()
+        us = sampled.us[frees_long(self.stacks, sampled)].sum()
         return bool(us > 0 and us >= _MOSTLY * sampled.us.sum())
 
     def _predicts(self, sampled: Sampled) -> bool:
@@ -821,7 +820,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         """By what a library does there, else by the program's own innermost line."""
         works = self.works(sampled, depth) if by_work else np.full(len(sampled), -1)
         works = self._further(works, sampled)
-        lines = innermost_own(self.stacks, sampled)
+        lines = self.stacks.of_line[innermost_own(self.stacks, sampled)]
         keys = np.where(works >= 0, -2 - works, lines)
         found = []
         for key in distinct(keys).tolist():

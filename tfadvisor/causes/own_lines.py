@@ -83,7 +83,7 @@ def own_lines(
     """The program's innermost lines in these runs, most time first. total_us: that
     their fractions are of.
     """
-    lines = innermost_own(stacks, sampled)
+    lines = stacks.of_line[innermost_own(stacks, sampled)]
     found = []
     for key in distinct(lines[lines != NOBODY]).tolist():
         mine = sampled.only(lines == key)

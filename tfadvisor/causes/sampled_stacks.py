@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 BEFORE_US = 100_000
 """So long before a profiler's window, and after it, it is being prepared or written."""
+LONG_FREEING_US = 100_000
+"""What a library's loop does by itself in each step is shorter than freeing an
+iterator.
+"""
 _MOST_MISSED = 20
 """Samples that may be missing before a gap is time of which nothing is known."""
 _DEEPEST = 250
@@ -140,6 +144,21 @@ class Stacks(msgspec.Struct, frozen=True, dict=True):
     def innermost(self) -> Int64Array:
         """Of each stack its innermost frame, NOBODY for an empty one."""
         return self.frame[np.arange(len(self.frame)), self.depth - 1]
+
+    @cached_property
+    def of_line(self) -> Int64Array:
+        """Of each frame, and of NOBODY, that which stands for its line, on which a
+        function's own calls and those of its comprehensions may be: the first that has
+        a name.
+        """
+        first: dict[tuple[str, int], int] = {}
+        for number, call in enumerate(self.frames):
+            line = call.file, call.line
+            known = self.frames[first.setdefault(line, number)]
+            if call.function and not known.function:
+                first[line] = number
+        found = [first[call.file, call.line] for call in self.frames]
+        return np.array([*found, NOBODY], np.int64)
 
     def work_below(self, depth: int) -> Int64Array:
         """Of each stack the work of the outermost function below a depth that is known
@@ -302,15 +321,35 @@ def _windows_us(samples: Samples) -> list[tuple[int, int]]:
     ]
 
 
+def frees_long(
+    stacks: Stacks,
+    sampled: Sampled,
+) -> BoolArray:
+    """Of each run, whether an iterator of tf.data is freed in it, and slowly."""
+    is_long = sampled.us >= LONG_FREEING_US
+    return np.asarray(stacks.in_freeing[sampled.stack] & is_long)
+
+
 def unrecorded(
+    stacks: Stacks,
     sampled: Sampled,
     samples: Samples,
 ) -> Sampled:
-    """Without what passed while a profiler was at work, or began or ended to be."""
-    away = trues(sampled)
+    """Without what passed while a profiler was at work, or began or ended to be, and
+    without the first slow freeing of an iterator behind it: it waits for a thread of
+    tf.data that sleeps for seconds, which was seen in programs that were recorded
+    alone.
+    """
+    stays = trues(sampled)
+    frees = frees_long(stacks, sampled)
     for begin, end in _windows_us(samples):
-        away &= (sampled.at_us < begin) | (sampled.at_us >= end)
-    return sampled.only(away)
+        stays &= (sampled.at_us < begin) | (sampled.at_us >= end)
+        behind = np.flatnonzero(frees & (sampled.at_us >= end))
+        if len(behind):
+            frees_no_more = np.flatnonzero(~frees[behind[0] :])
+            until = frees_no_more[0] if len(frees_no_more) else len(sampled)
+            stays[behind[0] : behind[0] + until] = False
+    return sampled.only(stays)
 
 
 def sleeping(

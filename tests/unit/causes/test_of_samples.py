@@ -405,6 +405,51 @@ def test_an_iterator_that_keras_frees_before_each_epoch_is_named() -> None:
     assert (other.what, other.seen) == ("train.py:46", 300)
 
 
+@pytest.mark.parametrize(
+    ("recorded", "seen"),
+    [([], 300), ([(70, 90)], 240), ([(70, 90), (110, 150)], 240), ([(230, 240)], 240)],
+)
+def test_the_first_slow_freeing_behind_a_profilers_window_is_the_profilers(
+    recorded: list[tuple[int, int]], seen: int
+) -> None:
+    """As above: of 5 such stretches of 60 samples the one behind a window is left out,
+    whose thread of tf.data may sleep because it was recorded.
+    """
+    script = on_tensorflow(6 * [(f"{FIT}:397", 60), *20 * KERAS_TURN])
+
+    account = account_of(sampled(script, recorded=recorded), STEP_MS)
+
+    assert part(account, FREEING).seen == seen
+    assert account.left_out >= (300 - seen) / 100
+
+
+def test_where_each_slow_freeing_is_behind_a_window_none_is_told() -> None:
+    """Two epochs, a window in the first."""
+    script = on_tensorflow([*40 * KERAS_TURN, (f"{FIT}:397", 60), *40 * KERAS_TURN])
+    windows = [(100, 120)]
+
+    assert FREEING in shares(account_of(sampled(script), STEP_MS))
+    told = account_of(sampled(script, recorded=windows), STEP_MS)
+    assert shares(told) == {"steps": 1.0}
+
+
+def test_a_line_and_its_comprehension_are_one_statement() -> None:
+    """Before Python 3.12 a comprehension is a function of its own: 6 samples of a turn
+    of 10 are on line 61, 2 in its call and 4 in that.
+    """
+    runs, (ends, _) = KERAS_TURN
+    calls = f"{ends} train.py:on_train_batch_end:61"
+    inside = f"{calls} train.py:<listcomp>:61"
+    account = account_of(sampled(60 * [runs, (calls, 2), (inside, 4)]), 100.0)
+
+    (steps,) = account.parts
+    (line,) = (each for each in steps.statements if each.places[0].line == 61)
+    assert line.fraction == pytest.approx(0.6, abs=0.005)
+    assert line.places[0].function == "on_train_batch_end"
+    (share,) = (each for each in steps.parts if each.places[0].line == 61)
+    assert share.fraction == pytest.approx(0.6, abs=0.005)
+
+
 def test_short_steps_between_long_predictions_and_freed_iterators_are_steps() -> None:
     """An epoch: 10 turns of 5 samples, predict for 500, and 60 in which fit frees its
     iterator.
