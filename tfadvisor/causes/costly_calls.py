@@ -31,7 +31,6 @@ from tfadvisor.causes.of_numpy import is_of_numpy
 from tfadvisor.causes.read_again import read_again
 from tfadvisor.causes.rows_updated import rows_updated
 from tfadvisor.causes.searched_lists import searched
-from tfadvisor.causes.separable import separable_convolution, separable_exponential
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.used_for import used_for
 from tfadvisor.causes.weights_mixed import NAME as WEIGHTS
@@ -51,7 +50,6 @@ _LONGEST = 60
 """Characters of an expression."""
 _DERIVATIVES = frozenset(("jax.hessian", "jax.jacfwd", "jax.jacobian", "jax.jacrev"))
 """They give a function, which costs where the program calls it."""
-_EXP = "exp(sum over axes)"
 _OTHER_WAY = {
     "jax.jacfwd": "jax.jacrev",
     "jax.jacrev": "jax.jacfwd",
@@ -106,11 +104,6 @@ class CostlyCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether it is meant only where a factor of a product is as high as it is wide, as
     far as a program's shapes tell them.
     """
-    transcendental: bool = False
-    """Whether it is meant only where most of its line's time is in ops that compute
-    exponentials and the like, as far as a program's HLO tells.
-    """
-
     classes: int = 0
     """Elements along the last axis of a softmax, as far as shapes tell them,
     that it has at least.
@@ -314,16 +307,6 @@ class CallsOfFile:
         if solved is not None:
             name = f"solve({'tridiagonal' if solved.is_tridiagonal else 'banded'})"
             yield _Made(name, words, call, None, (), solved.own, solved.lines)
-        passes = separable_convolution(*asked)
-        if passes is not None:
-            name = "convolve(separable)"
-            yield _Made(name, words, call, None, (), passes.own, passes.lines)
-        found = separable_exponential(*asked)
-        if found is not None:
-            nodes = (call, *found.uses)
-            lines = tuple(sorted({node.lineno for node in nodes}))
-            for node in nodes:
-                yield _Made(_EXP, found.words, node, None, (), "", lines)
 
     def _of_kth(self, call: ast.Call, function: ast.AST) -> Iterator[_Made]:
         """The call, and where alone every k-th place of its result is taken."""

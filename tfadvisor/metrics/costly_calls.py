@@ -59,8 +59,6 @@ class _Line(msgspec.Struct, frozen=True):
     """Elements of the largest kernel that its convolutions have; None without one."""
     square: bool | None = None
     """Whether a factor of its products is as high as it is wide; None without one."""
-    transcends: bool | None = None
-    """Whether most of its time is in ops that compute exponentials and the like."""
     width: int | None = None
     """The longest last axis of what its ops make; None for unknown."""
     parts: tuple[ComputedOp, ...] = ()
@@ -113,9 +111,7 @@ def _is_worth(question: Question, known: CostlyCall, at: _Line) -> bool:
         return False
     if at.window is not None and at.window < known.window:
         return False
-    if (known.square and at.square is False) or (
-        known.transcendental and at.transcends is False
-    ):
+    if known.square and at.square is False:
         return False
     jacobian = at.jacobian
     if jacobian is None or not known.passes:
@@ -233,7 +229,6 @@ def _of_devices(question: Question) -> Iterator[_Line]:
             jacobian=_jacobian(ops),
             window=max((op.known.window for op in ops if op.known), default=0) or None,
             square=_has_square(ops),
-            transcends=_transcends(ops),
             width=max(map(_width, ops), default=0) or None,
         )
 
@@ -292,12 +287,6 @@ def _has_square(ops: list[HotOp]) -> bool | None:
     if not sizes:
         return None
     return any(size.k > 1 and size.k in (size.m, size.n) for size in sizes)
-
-
-def _transcends(ops: list[HotOp]) -> bool:
-    whole = sum(op.total_ps for op in ops)
-    own = [op for op in ops if op.known and op.known.cost.transcendentals]
-    return 2 * sum(op.total_ps for op in own) >= whole
 
 
 def _callers(op: HotOp) -> tuple[tuple[str, int], ...]:
