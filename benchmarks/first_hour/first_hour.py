@@ -9,7 +9,8 @@ each lies beside them as a diff. A fault is named where one finding of the first
 holds its place and a change that removes it, by the patterns below, which were written
 before the first recording. Changes are tried as a user tries them: all that are left at
 once, then those that are not proved yet on top of those that are, since one fault hides
-another. It writes FOLDER/first_hour.json.
+another; where only all of them together are better, each on top of the others. It
+writes FOLDER/first_hour.json.
 """
 
 from __future__ import annotations
@@ -128,18 +129,42 @@ def proved(
     name: str, faults: Sequence[Fault], program: Sequence[object], folder: Path
 ) -> Iterator[dict[str, object]]:
     """One `try` after another, each with the changes that are proved in the program,
-    until all are or one proves none.
+    until all are, or one proves none. Where it proves only all together, each on top of
+    the others.
     """
     left = list(faults)
     while left:
         found = tried(name, left, program, folder)
         yield found
-        for fault in found["proved"]:
-            change = PROGRAMS / f"{name}-{fault}.diff"
-            said("patch", "-p1", "-i", change, cwd=folder)
+        if not found["proved"] and found["together"]:
+            for fault in left:
+                others = [other for other in left if other is not fault]
+                yield on_top(name, fault, others, program, folder)
         if not found["proved"]:
             return
+        mend(name, found["proved"], folder)
         left = [fault for fault in left if fault.name not in found["proved"]]
+
+
+def on_top(
+    name: str,
+    fault: Fault,
+    others: Sequence[Fault],
+    program: Sequence[object],
+    folder: Path,
+) -> dict[str, Any]:
+    """What `try` says of one change in a copy of the program with the others."""
+    copy = folder.parent / f"{name}-{fault.name}"
+    copy.mkdir()
+    shutil.copy(folder / f"{name}.py", copy)
+    mend(name, [other.name for other in others], copy)
+    return tried(name, [fault], program, copy)
+
+
+def mend(name: str, faults: Sequence[str], folder: Path) -> None:
+    for fault in faults:
+        change = PROGRAMS / f"{name}-{fault}.diff"
+        said("patch", "-p1", "-i", change, cwd=folder)
 
 
 def tried(
@@ -160,6 +185,7 @@ def tried(
     ]
     return {
         "proved": better,
+        "together": bool(re.search("(?m)^better +all together", told)),
         "code": code,
         "seconds": round(took),
         "said": told.splitlines(),

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from tfadvisor.act.repair.sources import Sources, read_sources
+from tfadvisor.act.trial.all_together import with_all_together
 from tfadvisor.act.trial.candidates import Candidate, from_assignment
 from tfadvisor.act.trial.finding_fixes import from_findings
 from tfadvisor.act.trial.patches import from_diff
@@ -76,10 +77,9 @@ def asked_for(
         _check_offered(rule, found)
     found += map(from_diff, map(Path, files))
     found += map(from_assignment, settings)
-
     sketch = sketch_of(report) if report is not None else ()
     return AskedFor(
-        _each_once(found),
+        with_all_together(_each_once(found)),
         origin,
         _step_ms_of(report),
         sketch,

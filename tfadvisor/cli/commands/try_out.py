@@ -171,7 +171,7 @@ def try_out(
     """Measure what changes are worth for your program, before you take one.
 
     The fixes of a report, your own patches, variables, XLA's passes: each is a
-    candidate.
+    candidate, and so are all changes at once, since one may hide what another saves.
     """
     check_can_start_programs()
     seconds = seconds_in(trying.budget)

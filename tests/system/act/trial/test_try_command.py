@@ -54,6 +54,46 @@ def test_a_patch_that_is_better(place: Place) -> None:
     } == before
 
 
+def test_changes_that_hide_each_other_are_worth_something_together(
+    place: Place,
+) -> None:
+    """A loader and the step go on side by side, each for 20 ms: one that takes 10 gains
+    nothing, and both at once half.
+    """
+    place.write(
+        "train.py",
+        """
+        import sys
+        from invented import work
+
+        LOADER = 20
+
+        # what lies between
+
+        STEP = 20
+
+
+        for number in range(int(sys.argv[1])):
+            work(max(LOADER, STEP))
+        """,
+    )
+    place.patch("loader.diff", "LOADER = 20", "LOADER = 10")
+    place.patch("step.diff", "STEP = 20", "STEP = 10")
+
+    result = place.tried(
+        *("--patch", "loader.diff", "--patch", "step.diff"),
+        *("--", PYTHON, "train.py", 5000),
+    )
+
+    assert outcomes(result) == {
+        "loader.diff": "not better",
+        "step.diff": "not better",
+        "all together": "better",
+    }
+    assert result["summary"] == "all together: 50% of step time saved (49 to 51)."
+    assert result["outcome"] == "winner"
+
+
 def test_a_patch_that_does_less_says_what(place: Place) -> None:
     """Each round logs, which takes 8 of 20 ms; with the patch one in four does."""
     place.write("train.py", """
@@ -87,7 +127,11 @@ def test_json_follows_its_schema(place: Place) -> None:
 
     schema = json.loads((ROOT / "schemas" / "trial-1.json").read_text())
     Draft202012Validator(schema).validate(result)
-    assert outcomes(result) == {"fix.diff": "better", "OTHER=1": "not better"}
+    assert outcomes(result) == {
+        "fix.diff": "better",
+        "OTHER=1": "not better",
+        "all together": "better",
+    }
     assert result["outcome"] == "winner"
     assert result["arms"][0]["ratio"]["estimate"] == pytest.approx(0.6)
 
@@ -144,8 +188,8 @@ def test_what_hangs_is_ended(place: Place) -> None:
     assert not result["complete"]
 
 
-def test_each_winner_is_told_alone(place: Place) -> None:
-    """20 ms: one patch saves 8 of them, the other 4."""
+def test_winners_are_told_alone_and_together(place: Place) -> None:
+    """20 ms: one patch saves 8 of them, the other 4, both 12."""
     place.patch("load.diff", "work(12)", "work(4)")
     place.patch("step.diff", "work(8)", "work(4)")
 
@@ -154,9 +198,9 @@ def test_each_winner_is_told_alone(place: Place) -> None:
     )
 
     assert [arm["ratio"]["estimate"] for arm in result["arms"]] == pytest.approx(
-        [0.6, 0.8]
+        [0.6, 0.8, 0.4]
     )
-    assert result["summary"].startswith("load.diff: 40% of step time saved")
+    assert result["summary"].startswith("all together: 60% of step time saved")
 
 
 def test_variables_reach_the_program_and_tell_it_that_it_is_tried(place: Place) -> None:
