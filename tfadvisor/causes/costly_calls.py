@@ -21,7 +21,7 @@ from tfadvisor.causes.called import (
     dotted,
 )
 from tfadvisor.causes.definitions import Definitions
-from tfadvisor.causes.diagonals import banded_system, products_with_diagonals
+from tfadvisor.causes.diagonals import product_with_diagonal
 from tfadvisor.causes.every_kth import every_kth
 from tfadvisor.causes.grown_lists import is_grown
 from tfadvisor.causes.last_of_all import last_of_all
@@ -101,8 +101,8 @@ class CostlyCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     it has at least.
     """
     square: bool = False
-    """Whether it is meant only where a factor of a product is as high as it is wide, as
-    far as a program's shapes tell them.
+    """Whether it is meant only where a program's shapes tell that a factor of a product
+    of matrices is as high as it is wide.
     """
     classes: int = 0
     """Elements along the last axis of a softmax, as far as shapes tell them,
@@ -210,7 +210,6 @@ class CallsOfFile:
         return begin or on_line
 
     def _made(self, function: Function | ast.Module) -> Iterator[_Made]:
-        yield from self._of_matrices(function)
         for node in own_nodes(function):
             if isinstance(node, ast.Call | ast.Subscript):
                 yield from self._of_file(node)
@@ -219,7 +218,7 @@ class CallsOfFile:
             if isinstance(node, ast.Call):
                 yield from self._of_last(node, function)
                 yield from self._of_use(node, function)
-                yield from self._of_arrays(node, function)
+                yield from self._of_diagonals(node, function)
                 yield from self._of_kth(node, function)
                 yield from _of_weights(node, function)
                 yield from self._of_zeros(node)
@@ -234,6 +233,7 @@ class CallsOfFile:
                 yield from self._of_items(node, "for {}")
             elif isinstance(node, ast.BinOp):
                 yield from _of_operation(node)
+                yield from self._of_diagonals(node, function)
                 yield from self._of_zeros(node)
 
     @property
@@ -290,23 +290,14 @@ class CallsOfFile:
             for node in {id(each): each for each in (call, use.node)}.values():
                 yield _Made(use.name, words, node, None, (), use.own, use.lines)
 
-    def _of_matrices(self, function: Function | ast.Module) -> Iterator[_Made]:
-        """Products with a matrix of one diagonal."""
-        known = self._names, self._definitions
-        for each in products_with_diagonals(function, *known):
-            name, own = "diag(x) @ y", each.own
-            yield _Made(name, each.words, each.node, None, (), own, each.lines)
-
-    def _of_arrays(
-        self, call: ast.Call, function: Function | ast.Module
+    def _of_diagonals(
+        self, node: ast.BinOp | ast.Call, function: Function | ast.Module
     ) -> Iterator[_Made]:
-        """A call whose arrays are simpler than it knows."""
-        asked = call, function, self._names, self._definitions
-        words = self._names.called(call).words
-        solved = banded_system(*asked)
-        if solved is not None:
-            name = f"solve({'tridiagonal' if solved.is_tridiagonal else 'banded'})"
-            yield _Made(name, words, call, None, (), solved.own, solved.lines)
+        """A product with a matrix of one diagonal."""
+        known = self._names, self._definitions
+        found = product_with_diagonal(node, function, *known)
+        if found is not None:
+            yield _Made(found.name, found.words, node, None, (), found.own, found.lines)
 
     def _of_kth(self, call: ast.Call, function: ast.AST) -> Iterator[_Made]:
         """The call, and where alone every k-th place of its result is taken."""

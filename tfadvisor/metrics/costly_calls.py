@@ -57,8 +57,8 @@ class _Line(msgspec.Struct, frozen=True):
     """That its ops work for, where the shapes tell."""
     window: int | None = None
     """Elements of the largest kernel that its convolutions have; None without one."""
-    square: bool | None = None
-    """Whether a factor of its products is as high as it is wide; None without one."""
+    square: bool = False
+    """Whether a factor of its products of matrices is as high as it is wide."""
     width: int | None = None
     """The longest last axis of what its ops make; None for unknown."""
     parts: tuple[ComputedOp, ...] = ()
@@ -111,7 +111,7 @@ def _is_worth(question: Question, known: CostlyCall, at: _Line) -> bool:
         return False
     if at.window is not None and at.window < known.window:
         return False
-    if known.square and at.square is False:
+    if known.square and not at.square:
         return False
     jacobian = at.jacobian
     if jacobian is None or not known.passes:
@@ -282,11 +282,10 @@ def _jacobian(ops: list[HotOp]) -> Jacobian | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _has_square(ops: list[HotOp]) -> bool | None:
+def _has_square(ops: list[HotOp]) -> bool:
     sizes = [size for op in ops if op.known for size in op.known.products]
-    if not sizes:
-        return None
-    return any(size.k > 1 and size.k in (size.m, size.n) for size in sizes)
+    matrices = (size for size in sizes if min(size.m, size.n, size.k) > 1)
+    return any(size.k in (size.m, size.n) for size in matrices)
 
 
 def _callers(op: HotOp) -> tuple[tuple[str, int], ...]:
@@ -362,17 +361,6 @@ def far_op_of_call(question: Question) -> str:
     if at.where != "device" or not (runs or _line_of(far) in own):
         raise MetricAbsent("a costly call does not explain the largest of these ops")
     return far.name()
-
-
-@fact
-def narrow_system(question: Question) -> str:
-    """That call, where it solves equations whose matrix has a few diagonals alone, by
-    the program's source: `jnp.linalg.solve`.
-    """
-    made = _costly(question).made
-    if not any(name.startswith("solve(") for name in made.known.calls):
-        raise MetricAbsent("it solves no equations of a few diagonals")
-    return made.words
 
 
 @fact

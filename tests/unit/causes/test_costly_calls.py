@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
+import tensorflow as tf
 from torch.utils.data import DataLoader
 """
 
@@ -68,7 +69,7 @@ def made_on(
             "jnp.where(m[",
             "of the mask",
         ),
-        ("y = np.diag(s) @ x  # here", "np.diag(s) @ x", "diagonal is 0"),
+        ("y = tf.linalg.diag(s) @ x  # here", "tf.linalg.diag", "diagonal is 0"),
         ("t = np.trace(a @ b)  # here", "np.trace(a @ b)", "diagonal alone"),
         (
             "memory = collections.deque()\nx = [memory[i] for i in rows]  # here",
@@ -112,6 +113,7 @@ def test_a_line_makes_a_call_that_is_known(code: str, words: str, why: str) -> N
     [
         "np.random.choice(n, k)  # here",
         "np.einsum('ij,jk', a, b)  # here",
+        "y = np.diag(s) @ x  # here",
         "np.einsum('ij,jk,kl', a, b, c, optimize=True)  # here",
         "np.mean(x * y)  # here",
         "np.mean(x)  # here",
