@@ -20,13 +20,12 @@ from tfadvisor.causes.called import (
     calls_in,
     dotted,
 )
-from tfadvisor.causes.definitions import Definitions
-from tfadvisor.causes.diagonals import product_with_diagonal
+from tfadvisor.causes.diagonals import factors_of, product_with_diagonal
 from tfadvisor.causes.every_kth import every_kth
 from tfadvisor.causes.grown_lists import is_grown
 from tfadvisor.causes.last_of_all import last_of_all
 from tfadvisor.causes.loop_data import all_bindings_in
-from tfadvisor.causes.mostly_zero import Factor, Zeros
+from tfadvisor.causes.mostly_zero import Factor, mostly_zero
 from tfadvisor.causes.of_numpy import is_of_numpy
 from tfadvisor.causes.read_again import read_again
 from tfadvisor.causes.rows_updated import rows_updated
@@ -163,7 +162,6 @@ class CallsOfFile:
     def __init__(self, parsed: ParsedFile) -> None:
         """parsed: the file."""
         self._parsed = parsed
-        self._definitions = Definitions(parsed)
 
     def made_on(
         self,
@@ -218,10 +216,9 @@ class CallsOfFile:
             if isinstance(node, ast.Call):
                 yield from self._of_last(node, function)
                 yield from self._of_use(node, function)
-                yield from self._of_diagonals(node, function)
+                yield from self._of_product(node, function)
                 yield from self._of_kth(node, function)
                 yield from _of_weights(node, function)
-                yield from self._of_zeros(node)
                 yield from self._of_derivative(node)
                 yield from _of_rows(node, function)
                 yield self._of_call(node)
@@ -233,8 +230,7 @@ class CallsOfFile:
                 yield from self._of_items(node, "for {}")
             elif isinstance(node, ast.BinOp):
                 yield from _of_operation(node)
-                yield from self._of_diagonals(node, function)
-                yield from self._of_zeros(node)
+                yield from self._of_product(node, function)
 
     @property
     def _names(self) -> FileNames:
@@ -290,14 +286,19 @@ class CallsOfFile:
             for node in {id(each): each for each in (call, use.node)}.values():
                 yield _Made(use.name, words, node, None, (), use.own, use.lines)
 
-    def _of_diagonals(
+    def _of_product(
         self, node: ast.BinOp | ast.Call, function: Function | ast.Module
     ) -> Iterator[_Made]:
-        """A product with a matrix of one diagonal."""
-        known = self._names, self._definitions
-        found = product_with_diagonal(node, function, *known)
+        """A product with a matrix of one diagonal, or of zeros and a few values."""
+        found = product_with_diagonal(node, function, self._names)
         if found is not None:
             yield _Made(found.name, found.words, node, None, (), found.own, found.lines)
+        scopes = (function, self._parsed.tree)
+        zeros = mostly_zero(factors_of(node, self._names), scopes, self._names)
+        if zeros is not None:
+            words = cut(ast.unparse(node), _LONGEST)
+            own = _sparse(zeros, is_of_tensorflow=self._is_of_tensorflow)
+            yield _Made("zeros @ x", words, node, None, (), own)
 
     def _of_kth(self, call: ast.Call, function: ast.AST) -> Iterator[_Made]:
         """The call, and where alone every k-th place of its result is taken."""
@@ -309,18 +310,6 @@ class CallsOfFile:
 
     def _maker_of(self, node: ast.expr) -> ast.Call | None:
         return self._makers.get(self._name_of(node))
-
-    def _of_zeros(self, node: ast.BinOp | ast.Call) -> Iterator[_Made]:
-        """A product with a matrix that is made of zeros and a few values."""
-        found = self._zeros.factor_of(node)
-        if found is not None:
-            words = cut(ast.unparse(node), _LONGEST)
-            own = _sparse(node, found, is_of_tensorflow=self._is_of_tensorflow)
-            yield _Made(_OF_ZEROS, words, node, None, (), own)
-
-    @cached_property
-    def _zeros(self) -> Zeros:
-        return Zeros(self._parsed)
 
     @cached_property
     def _is_of_tensorflow(self) -> bool:
@@ -406,15 +395,8 @@ def _of_rows(call: ast.Call, function: ast.AST) -> Iterator[_Made]:
         yield _Made("x.at[i].set() in a loop", words, call, None, (), own)
 
 
-_OF_ZEROS = "zeros @ x"
-
-
-def _sparse(
-    node: ast.BinOp | ast.Call, found: Factor, *, is_of_tensorflow: bool
-) -> str:
-    """The same product of a sparse matrix, where that stands first in a plain one; ""
-    for others.
-    """
+def _sparse(found: Factor, *, is_of_tensorflow: bool) -> str:
+    """The same product of a sparse matrix, where that stands first; "" for others."""
     if not found.other:
         return ""
     made = f"once; it is made by {found.made}"

@@ -8,7 +8,7 @@ import ast
 from typing import NamedTuple
 
 from tfadvisor.causes.called import FileNames, last_name, owner_of
-from tfadvisor.causes.definitions import Definitions, Scope
+from tfadvisor.causes.definitions import value_of
 from tfadvisor.printable import cut
 
 _ARRAYS = frozenset({"numpy", "jax", "tensorflow", "keras"})
@@ -39,17 +39,13 @@ class Product(NamedTuple):
 
 
 def product_with_diagonal(
-    node: ast.BinOp | ast.Call,
-    function: Scope,
-    names: FileNames,
-    definitions: Definitions,
+    node: ast.BinOp | ast.Call, function: ast.AST, names: FileNames
 ) -> Product | None:
     """`diag(x) @ y`, where either factor may be the matrix, or a name that the function
     gives it alone; None for others.
     """
-    for at, factor in enumerate(factors := _factors(node, names)):
-        made = definitions.of(factor, function)
-        call = made.node if made.scope is function else factor
+    for at, factor in enumerate(factors := factors_of(node, names)):
+        call = value_of(factor, function)
         if isinstance(call, ast.Call) and _makes_matrix(call, names):
             is_tensor = names.called(call).package in _OF_VECTORS
             name = "tf.linalg.diag(x) @ y" if is_tensor else "diag(x) @ y"
@@ -59,7 +55,7 @@ def product_with_diagonal(
     return None
 
 
-def _factors(node: ast.BinOp | ast.Call, names: FileNames) -> list[ast.expr]:
+def factors_of(node: ast.BinOp | ast.Call, names: FileNames) -> list[ast.expr]:
     """Of a product of two matrices; empty for anything else."""
     if isinstance(node, ast.BinOp):
         return [node.left, node.right] if isinstance(node.op, ast.MatMult) else []

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from tfadvisor.causes.called import FileNames, last_name
+from tfadvisor.causes.definitions import reads_of
 
 _STFT, _CONV, _FFT = "stft()[::k]", "conv()[::k]", "fft()[::k]"
 _KINDS = {
@@ -111,7 +112,7 @@ def _taken(
         inner = _with_its_call(parent, parents)
         yield from _taken(inner, function, parents, depth)
     elif isinstance(parent, ast.Assign) and depth < len(_KINDS):
-        read = _read_by_name(parent, function)
+        read = reads_of(_name_given(parent), function)
         for each in read:
             yield from _taken(each, function, parents, depth + 1)
         yield from () if read else (None,)
@@ -124,18 +125,6 @@ def _with_its_call(node: ast.expr, parents: dict[int, ast.AST]) -> ast.expr:
     call = parents.get(id(node))
     is_method = isinstance(node, ast.Attribute) and isinstance(call, ast.Call)
     return call if is_method and isinstance(call, ast.Call) else node
-
-
-def _read_by_name(node: ast.Assign, function: ast.AST) -> list[ast.Name]:
-    """Where the name that a statement gives, and nothing else, is read."""
-    name = _name_given(node)
-    used = [
-        each
-        for each in ast.walk(function)
-        if isinstance(each, ast.Name) and each.id == name
-    ]
-    read = [each for each in used if isinstance(each.ctx, ast.Load)]
-    return read if name and len(used) == len(read) + 1 else []
 
 
 def _name_given(node: ast.Assign) -> str:

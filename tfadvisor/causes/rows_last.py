@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from tfadvisor.causes.called import calls_in, functions_in, last_name
+from tfadvisor.causes.definitions import reads_of
 from tfadvisor.causes.witness import covers, function_around, scope_around
 from tfadvisor.printable import cut
 
@@ -90,14 +91,8 @@ def _taken(
     if isinstance(parent, ast.Assign) and len(parent.targets) > 1:
         return None
     if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
-        name = parent.targets[0].id
-        reads = [
-            inner
-            for inner in ast.walk(scope_around(parsed.tree, node.lineno))
-            if isinstance(inner, ast.Name)
-            and inner.id == name
-            and isinstance(inner.ctx, ast.Load)
-        ]
+        scope = scope_around(parsed.tree, node.lineno)
+        reads = reads_of(parent.targets[0].id, scope)
         taken = [_rows_of(parsed, read, parents) for read in reads]
         return taken[0] if taken and all(taken) else None
     return _rows_of(parsed, node, parents)

@@ -5,10 +5,11 @@ that only choose rows of a table, an order of which only the first few are taken
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tfadvisor.causes.called import FileNames
+from tfadvisor.causes.definitions import reads_of
 
 _ONE_HOT = frozenset(("jax.nn.one_hot", "tensorflow.one_hot", "keras.ops.one_hot"))
 _PLAIN = frozenset(("num_classes", "depth", "dtype", "name", "indices", "x"))
@@ -82,7 +83,7 @@ def _of_rows(call: ast.Call, function: ast.AST, names: FileNames) -> Use | None:
 
 
 def _products_of(
-    used: list[ast.expr], function: ast.AST, names: FileNames
+    used: Sequence[ast.expr], function: ast.AST, names: FileNames
 ) -> list[ast.BinOp | ast.Call]:
     nodes = (node for node in ast.walk(function) if isinstance(node, _MAY_MULTIPLY))
     return [node for node in nodes if _factors(node, names)[0] in used]
@@ -196,23 +197,11 @@ def _is_negative(node: ast.expr) -> bool:
     return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
 
 
-def _uses(call: ast.Call, function: ast.AST) -> list[ast.expr]:
+def _uses(call: ast.Call, function: ast.AST) -> Sequence[ast.expr]:
     """Where its result is read: the call itself, else the name that it alone gives."""
-    name = ""
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and node.value is call:
             target = node.targets[0]
-            if len(node.targets) > 1 or not isinstance(target, ast.Name):
-                return []
-            name = target.id
-    if not name:
-        return [call]
-    found = list(_named(name, function))
-    read = [node for node in found if isinstance(node.ctx, ast.Load)]
-    return [*read] if len(found) == len(read) + 1 else []
-
-
-def _named(name: str, function: ast.AST) -> Iterator[ast.Name]:
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and node.id == name:
-            yield node
+            is_name = isinstance(target, ast.Name) and not node.targets[1:]
+            return reads_of(ast.unparse(target), function) if is_name else []
+    return [call]

@@ -7,7 +7,6 @@ import textwrap
 
 import pytest
 
-from tfadvisor.causes.definitions import Definitions
 from tfadvisor.causes.diagonals import Product, product_with_diagonal
 from tfadvisor.causes.source_files import UNKNOWN, ParsedFile
 
@@ -23,7 +22,7 @@ def product(body: str) -> Product | None:
     text = f"{HEAD}def f(x, y, w, v, a, b):\n{textwrap.indent(body, '    ')}\n"
     parsed = ParsedFile(ast.parse(text), tuple(text.split("\n")), UNKNOWN, "train.py")
     function = parsed.names.functions["f"]
-    known = function, parsed.names, Definitions(parsed)
+    known = function, parsed.names
     nodes = [x for x in ast.walk(function) if isinstance(x, ast.BinOp | ast.Call)]
     found = [each for each in (product_with_diagonal(x, *known) for x in nodes) if each]
     return found[0] if len(found) == 1 else None
