@@ -90,7 +90,6 @@ from tfadvisor.causes.row_by_row import RowByRow, row_by_row
 from tfadvisor.causes.rows_at_once import RowsAtOnce, rows_at_once
 from tfadvisor.causes.rows_last import RowsLast, rows_last
 from tfadvisor.causes.runs_once import runs_once
-from tfadvisor.causes.searching_loops import SearchingLoop, called_back
 from tfadvisor.causes.session_runs import SessionRuns, session_runs
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
 from tfadvisor.causes.static_objects import static_object
@@ -706,11 +705,6 @@ class ProgramSource:
         """As of the file; None where that is not there."""
         parsed = self.files.read(file)
         return None if parsed is None else range_index(parsed, line)
-
-    def called_back(self, file: str, line: int, framework: str) -> SearchingLoop | None:
-        """As of the file; None where that is not there."""
-        parsed = self.files.read(file)
-        return None if parsed is None else called_back(parsed, line, framework)
 
     def costly_call(
         self,

@@ -4,7 +4,6 @@ from tfadvisor.metrics import (
     already,  # noqa: F401
     between_dispatches,  # noqa: F401
     both_branches,  # noqa: F401
-    called_back,  # noqa: F401
     capture,  # noqa: F401
     collective_kinds,  # noqa: F401
     collectives,  # noqa: F401

@@ -134,7 +134,7 @@ def python_in_step_fraction(question: Question) -> float:
 
 
 @once
-def step_python(question: Question) -> StepPython:
+def _step_python(question: Question) -> StepPython:
     """The op through which the step calls most Python. Raises MetricAbsent."""
     found = [
         host.evidence.calls.python
@@ -151,7 +151,7 @@ def python_in_step_op(question: Question) -> str:
     """The op through which the compiled step calls most Python, with its line where the
     HLO tells it: `EagerPyFunc`, `pure_callback.3 (train.py:40)`.
     """
-    found = step_python(question)
+    found = _step_python(question)
     return f"{found.op} ({found.file}:{found.line})" if found.file else found.op
 
 
@@ -170,7 +170,7 @@ def python_in_step_rounds(question: Question) -> str:
     """How often that op runs, and by the HLO in which loop: `65 times a step, in
     each of 63 rounds of the loop at train.py:42`.
     """
-    found = step_python(question)
+    found = _step_python(question)
     calls = python_calls_per_step(question)
     often = f"{calls:,.0f} times a step" if calls >= _SEVERAL else "once a step"
     if not found.loop:

@@ -72,7 +72,6 @@ WORLD: Mapping[str, tuple[Value, ...]] = {
     "far_op_sorts": ("draw", "order", None),
     "sorted_for": ("draw", "order", None),
     "number_only_kind": ("gradients", "values", None),
-    "callback_kind": ("looks up", "adds up", None),
     "inverse_use": ("products", "unknown", None),
     "decomposition_kind": (
         "pseudo-inverse",
