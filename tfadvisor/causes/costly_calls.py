@@ -27,7 +27,6 @@ from tfadvisor.causes.last_of_all import last_of_all
 from tfadvisor.causes.loop_data import all_bindings_in
 from tfadvisor.causes.mostly_zero import Factor, mostly_zero
 from tfadvisor.causes.of_numpy import is_of_numpy
-from tfadvisor.causes.read_again import read_again
 from tfadvisor.causes.rows_updated import rows_updated
 from tfadvisor.causes.searched_lists import searched
 from tfadvisor.causes.source_files import ParsedFile
@@ -209,8 +208,6 @@ class CallsOfFile:
 
     def _made(self, function: Function | ast.Module) -> Iterator[_Made]:
         for node in own_nodes(function):
-            if isinstance(node, ast.Call | ast.Subscript):
-                yield from self._of_file(node)
             if isinstance(node, ast.Call | ast.Compare):
                 yield from self._of_list(node)
             if isinstance(node, ast.Call):
@@ -224,6 +221,7 @@ class CallsOfFile:
                 yield self._of_call(node)
             elif isinstance(node, ast.Subscript):
                 yield from self._of_items(node, "{}[]")
+                yield from self._of_archive(node)
             elif isinstance(node, ast.Attribute) and node.attr in _POSITIONS:
                 yield _Made(f".{node.attr}", node.attr, node, None, (node.attr,))
             elif isinstance(node, ast.For):
@@ -259,11 +257,12 @@ class CallsOfFile:
         whole = ast.unparse(outer[0] if outer else call)
         return whole.replace(ast.unparse(call.func), _OTHER_WAY[name], 1)
 
-    def _of_file(self, node: ast.Call | ast.Subscript) -> Iterator[_Made]:
-        """What reads the same whole file, or member of one, in each call."""
-        found = read_again(self._parsed, node)
-        if found is not None:
-            yield _Made(found.name, found.words, node, None, (), found.own)
+    def _of_archive(self, node: ast.Subscript) -> Iterator[_Made]:
+        """What is taken by its name out of what np.load gave."""
+        origin = self._origin(node.value)
+        is_named = isinstance(_value(node.slice), str)
+        if is_named and origin is not None and origin[0] == "numpy.load()":
+            yield _expression("npz member", node)
 
     def _of_list(self, node: ast.Call | ast.Compare) -> Iterator[_Made]:
         """What goes through a list for one element."""

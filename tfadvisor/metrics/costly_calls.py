@@ -428,18 +428,3 @@ def costly_call_cost(question: Question) -> str:
 def costly_call_guide(question: Question) -> str:
     """The page of the library that says so."""
     return _costly(question).known.guide
-
-
-@fact
-def read_again(question: Question) -> str:
-    """That call, where it reads the same file, or member of an archive, from its begin
-    to its end in each call, by the program's source: `self.archive['images']`.
-    """
-    made = _costly(question).made
-    if not _READS.intersection(made.known.calls):
-        raise MetricAbsent("it reads no file that is the same in each call")
-    return made.words
-
-
-_READS = frozenset(("npz member", "read again"))
-"""As costly_calls.yaml has them."""

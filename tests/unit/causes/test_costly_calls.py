@@ -87,6 +87,11 @@ def made_on(
             "opens a file",
         ),
         (
+            "archive = np.load(path)\nx = archive['x'][rows]  # here",
+            "archive['x']",
+            "of an archive",
+        ),
+        (
             "class A:\n"
             "    def __init__(self): self.env = gym.make('a')\n"
             "    def act(self): return self.env.step(0)  # here",
@@ -131,6 +136,8 @@ def test_a_line_makes_a_call_that_is_known(code: str, words: str, why: str) -> N
         "memory, n = collections.deque(), 0\nx = memory[0]  # here",
         "mine.mean(x)  # here",
         "np.pad(x, 1)\ny = 1  # here",
+        "rows = np.load(path)\nx = rows[0]  # here",
+        "rows = dict(np.load(path))\nx = rows['x']  # here",
     ],
 )
 def test_nothing_is_said_of_what_is_not_meant(code: str) -> None:
