@@ -27,7 +27,6 @@ from tfadvisor.causes.last_of_all import last_of_all
 from tfadvisor.causes.loop_data import all_bindings_in
 from tfadvisor.causes.mostly_zero import Factor, mostly_zero
 from tfadvisor.causes.of_numpy import is_of_numpy
-from tfadvisor.causes.rows_updated import rows_updated
 from tfadvisor.causes.searched_lists import searched
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.used_for import used_for
@@ -81,8 +80,6 @@ class CostlyCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     appends."""
     owner: tuple[str, ...] = ()
     """Of a method, how what it belongs to is called."""
-    of_rounds: bool = False
-    """Whether it is what a loop launches round by round, and one call could do."""
     around: bool = False
     """Whether it is meant too where its line calls the one that takes the time."""
     but_of_numpy: bool = False
@@ -217,7 +214,6 @@ class CallsOfFile:
                 yield from self._of_kth(node, function)
                 yield from _of_weights(node, function)
                 yield from self._of_derivative(node)
-                yield from _of_rows(node, function)
                 yield self._of_call(node)
             elif isinstance(node, ast.Subscript):
                 yield from self._of_items(node, "{}[]")
@@ -385,13 +381,6 @@ class CallsOfFile:
 def _head(node: ast.expr | ast.For) -> ast.expr:
     """Of a loop what it goes through."""
     return node.iter if isinstance(node, ast.For) else node
-
-
-def _of_rows(call: ast.Call, function: ast.AST) -> Iterator[_Made]:
-    own = rows_updated(call, function)
-    if own is not None:
-        words = cut(ast.unparse(call.func), _LONGEST)
-        yield _Made("x.at[i].set() in a loop", words, call, None, (), own)
 
 
 def _sparse(found: Factor, *, is_of_tensorflow: bool) -> str:

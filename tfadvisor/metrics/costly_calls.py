@@ -318,15 +318,9 @@ def costly_call_fraction(question: Question) -> float:
 @metric(needs=(a_device,))
 def costly_python_share(question: Question) -> float:
     """Share of that time in all of the step's time of Python and of input in which no
-    device works, where the thread that dispatches the steps runs Python on that line;
-    with the time of launches, where a loop launches ops there round by round that one
-    call could do.
+    device works, where the thread that dispatches the steps runs Python on that line.
     """
-    costly = _costly(question)
-    at = costly.at
-    if at.where == "launch" and costly.known.of_rounds:
-        launches = class_shares(question.run)[TimeClass.LAUNCH]
-        return at.fraction / (of_python(question) + launches)
+    at = _costly(question).at
     if at.where != "host" or not at.is_of_loop:
         raise MetricAbsent(f"{at.file}:{at.line} is no Python of the loop")
     return at.fraction / of_python(question)
