@@ -88,7 +88,6 @@ from tfadvisor.causes.read_each_round import ReadEachRound, read_each_round
 from tfadvisor.causes.rounds import Rounds, rounds_of
 from tfadvisor.causes.row_by_row import RowByRow, row_by_row
 from tfadvisor.causes.rows_at_once import RowsAtOnce, rows_at_once
-from tfadvisor.causes.rows_last import RowsLast, rows_last
 from tfadvisor.causes.runs_once import runs_once
 from tfadvisor.causes.session_runs import SessionRuns, session_runs
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
@@ -643,13 +642,6 @@ class ProgramSource:
             for parsed in self.files.first(_MOST_SEARCHED)
         )
         return next(filter(None, found), None)
-
-    def rows_last(
-        self, file: str, line: int, callers: Sequence[int]
-    ) -> RowsLast | None:
-        """As of the file; None where that is not there."""
-        parsed = self.files.read(file)
-        return None if parsed is None else rows_last(parsed, line, callers)
 
     def metric_class(self, file: str, line: int) -> str:
         """As of the file; "" where that is not there."""

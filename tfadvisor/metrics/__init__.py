@@ -44,7 +44,6 @@ from tfadvisor.metrics import (
     read_each_round,  # noqa: F401
     repeated,  # noqa: F401
     retraced,  # noqa: F401
-    rows_last,  # noqa: F401
     same_in_graph,  # noqa: F401
     session_runs,  # noqa: F401
     signals,  # noqa: F401
