@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from tfadvisor.causes.read_each_round import ReadEachRound
     from tfadvisor.causes.rounds import Rounds
     from tfadvisor.causes.row_by_row import RowByRow
-    from tfadvisor.causes.session_runs import SessionRuns
     from tfadvisor.causes.unrolled_loops import UnrolledLoop
     from tfadvisor.causes.whole_for_one import WholeForOne
     from tfadvisor.causes.witness import Signature
@@ -80,7 +79,6 @@ else:
             "RunPart": "account",
             "RunPlace": "account",
             "RunShare": "account",
-            "SessionRuns": "session_runs",
             "Tie": "program_source",
             "UnrolledLoop": "unrolled_loops",
             "WholeForOne": "whole_for_one",
@@ -138,7 +136,6 @@ __all__ = [
     "RunPart",
     "RunPlace",
     "RunShare",
-    "SessionRuns",
     "Signature",
     "Tie",
     "UnrolledLoop",

@@ -89,7 +89,6 @@ from tfadvisor.causes.rounds import Rounds, rounds_of
 from tfadvisor.causes.row_by_row import RowByRow, row_by_row
 from tfadvisor.causes.rows_at_once import RowsAtOnce, rows_at_once
 from tfadvisor.causes.runs_once import runs_once
-from tfadvisor.causes.session_runs import SessionRuns, session_runs
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
 from tfadvisor.causes.static_objects import static_object
 from tfadvisor.causes.ties import Tied, tie_of
@@ -622,11 +621,6 @@ class ProgramSource:
         if any(host.is_on_devices(call) for call in calls_in(loop)):
             return ""
         return head_of(loop)
-
-    def session_runs(self, file: str, line: int) -> SessionRuns | None:
-        """As of the file; None where that is not there."""
-        parsed = self.files.read(file)
-        return None if parsed is None else session_runs(parsed, line)
 
     def read_each_round(self, file: str, line: int) -> ReadEachRound | None:
         """As of the file; None where that is not there."""

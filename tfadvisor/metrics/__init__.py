@@ -45,7 +45,6 @@ from tfadvisor.metrics import (
     repeated,  # noqa: F401
     retraced,  # noqa: F401
     same_in_graph,  # noqa: F401
-    session_runs,  # noqa: F401
     signals,  # noqa: F401
     step_arguments,  # noqa: F401
     step_time,  # noqa: F401
