@@ -70,16 +70,6 @@ def _of_rounds(ops: EagerOps) -> Fix:
     )
 
 
-def _of_step(ops: EagerOps) -> Fix:
-    return _fix(
-        ops,
-        f"Lines {ops.where} run op by op on what {ops.what} gives, which is compiled. "
-        "Put both into one compiled function: one dispatch a step.",
-        "Python inside runs only while it is traced.",
-        _STEP,
-    )
-
-
 def _of_host(ops: EagerOps) -> Fix:
     return _fix(
         ops,
@@ -153,20 +143,16 @@ def with_its_cure(finding: Finding, part: Finding) -> Finding:
 
 _SUMS = "elements that Python adds up one by one"
 _PIECES = "arrays that Python takes apart piece by piece"
-_STEP = "ops that follow a compiled function in each step"
 _ROUNDS = "rounds of a loop that run op by op"
 _EXAMPLES = "gradients of one example after the other"
 _SMALL = "small arrays of NumPy that go through the device"
 _FUNCTION = "a function of the program that runs op by op"
 _LINES = "lines of the program that run op by op"
-_CURED = frozenset(
-    {_SUMS, _STEP, _ROUNDS, _EXAMPLES, _PIECES, _SMALL, _FUNCTION, _LINES}
-)
+_CURED = frozenset({_SUMS, _ROUNDS, _EXAMPLES, _PIECES, _SMALL, _FUNCTION, _LINES})
 _CURES = {
     "sum": _of_sum,
     "elements": _of_elements,
     "scan": _of_rounds,
-    "step": _of_step,
     "examples": _of_examples,
     "host": _of_host,
     "each": _of_each,

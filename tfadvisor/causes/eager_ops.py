@@ -34,7 +34,6 @@ from tfadvisor.causes.indexed import (
 from tfadvisor.causes.loop_data import bindings_in, calls_of, loops
 from tfadvisor.causes.loop_elements import elements
 from tfadvisor.causes.of_numpy import is_of_numpy
-from tfadvisor.causes.one_step import one_step
 from tfadvisor.causes.scan_loops import ScanLoop, scan_loop
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
 from tfadvisor.causes.witness import (
@@ -51,7 +50,6 @@ from tfadvisor.timeline.names.frames import place_in_words
 
 ELEMENTS, SUM, HOST, FUNCTION, LINES = "elements", "sum", "host", "function", "lines"
 EACH, EXAMPLES, SCAN = "each", "examples", "scan"
-STEP = "step"
 _MOSTLY = 0.5
 """Of the time of the ops."""
 _READS = frozenset("asarray array".split())
@@ -68,7 +66,6 @@ class EagerOps(NamedTuple):
 
     kind: str
     """ELEMENTS: a loop takes them from an array. SUM: and adds up what is made of each.
-    STEP: behind a compiled function, of what that gives.
     SCAN: in a loop of which each round needs the last one.
     EXAMPLES: a loop takes the gradient of one after the other, and adds them up.
     HOST: of NumPy's arrays, made NumPy's again at once. EACH: of NumPy's arrays, once
@@ -110,7 +107,6 @@ def eager_ops(
         or _taken_apart(source, at, within)
         or _through_the_device(source, at)
         or _for_each(source, at, within)
-        or _in_one_step(source, at)
         or _to_compile(source, at, within)
     )
 
@@ -523,32 +519,6 @@ def _in_numpy(parsed: ParsedFile, call: ast.Call) -> str:
         return f"np.bincount({given[1]}{weights})"
     is_same = module == "jax.numpy" and hasattr(np, name)
     return f"np.{name}({', '.join(given)})" if is_same and not call.keywords else ""
-
-
-# What follows a compiled function.
-
-
-def _in_one_step(source: EagerSource, at: Sequence[RunShare]) -> EagerOps | None:
-    """Of statements of a loop in which most of it lies."""
-    if source.framework != "jax" or not at:
-        return None
-    place = at[0].places[0]
-    parsed = source.files.read(place.file)
-    if parsed is None:
-        return None
-    found = one_step(parsed, place.line, source.host_calls(parsed))
-    if found is None:
-        return None
-    time = sum(
-        share.fraction
-        for share in at
-        if share.places[0].file == place.file
-        and found.first <= share.places[0].line <= found.last
-    )
-    if time < _MOSTLY:
-        return None
-    lines = f"{place.file}:{found.first}-{found.last}"
-    return EagerOps(STEP, found.compiled, lines, found.before, found.once)
 
 
 # What can be compiled.
