@@ -38,7 +38,8 @@ def _of_elements(ops: EagerOps) -> Fix:
         f"Python takes {ops.what} apart piece by piece, {ops.where}: an op or several "
         "for each piece. Do these go to the host, as to be kept in lists or read? Then "
         f"copy the whole to NumPy once, {ops.why or 'before the loop'}, and index it "
-        "there. Else let one op take or compute all of them.",
+        "there. Else let one op take or compute all of them, or a compiled loop "
+        "(jax.lax.scan, tf.while_loop), where each needs what the last one made.",
         "The pieces are NumPy arrays then, and no gradient goes through them.",
         _PIECES,
     )
@@ -55,18 +56,6 @@ def _of_examples(ops: EagerOps) -> Fix:
         "are added and not divided, multiply it by their number. A BatchNormalization "
         "sees the whole batch then.",
         _EXAMPLES,
-    )
-
-
-def _of_rounds(ops: EagerOps) -> Fix:
-    return _fix(
-        ops,
-        f"{ops.what}, {ops.where}, runs an op or several for each line of each round, "
-        f"and a round needs what the last one made ({ops.why}). Let jax.lax.scan run "
-        "the rounds, in a function that jax.jit compiles: one dispatch. Or, where the "
-        "arrays are small, copy them to NumPy once (jax.device_get) and loop there.",
-        "What is carried keeps its shape and type in all rounds.",
-        _ROUNDS,
     )
 
 
@@ -143,16 +132,14 @@ def with_its_cure(finding: Finding, part: Finding) -> Finding:
 
 _SUMS = "elements that Python adds up one by one"
 _PIECES = "arrays that Python takes apart piece by piece"
-_ROUNDS = "rounds of a loop that run op by op"
 _EXAMPLES = "gradients of one example after the other"
 _SMALL = "small arrays of NumPy that go through the device"
 _FUNCTION = "a function of the program that runs op by op"
 _LINES = "lines of the program that run op by op"
-_CURED = frozenset({_SUMS, _ROUNDS, _EXAMPLES, _PIECES, _SMALL, _FUNCTION, _LINES})
+_CURED = frozenset({_SUMS, _EXAMPLES, _PIECES, _SMALL, _FUNCTION, _LINES})
 _CURES = {
     "sum": _of_sum,
     "elements": _of_elements,
-    "scan": _of_rounds,
     "examples": _of_examples,
     "host": _of_host,
     "each": _of_each,

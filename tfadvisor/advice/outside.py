@@ -340,9 +340,10 @@ def _op_by_op_in_steps(
             eager = _eager_ops(part.ops_at, within, framework, source)
             fix = _COMPILE_THE_CALL if eager is None else cure_of(eager)
             ops = _only_ops(part, account)
-            key = fix.snippet or ops.what  # lines that one edit mends are one part
-            known = found.get(key)
-            found[key] = (ops if known is None else _with_ops(known[0], ops), fix)
+            # lines of one loop, or that one edit mends, are one part
+            key = ops.what if eager is None else eager.before.partition("\n")[0]
+            known, cure = found.get(key, (None, fix))
+            found[key] = (ops if known is None else _with_ops(known, ops), cure)
     return [
         replace(
             _by_samples(ops, account, " within the loop"),

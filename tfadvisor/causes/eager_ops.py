@@ -31,10 +31,9 @@ from tfadvisor.causes.indexed import (
     indexed_on,
     made_of_outside,
 )
-from tfadvisor.causes.loop_data import bindings_in, calls_of, loops
+from tfadvisor.causes.loop_data import bindings_in
 from tfadvisor.causes.loop_elements import elements
 from tfadvisor.causes.of_numpy import is_of_numpy
-from tfadvisor.causes.scan_loops import ScanLoop, scan_loop
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
 from tfadvisor.causes.witness import (
     class_of,
@@ -49,7 +48,7 @@ from tfadvisor.causes.witness import (
 from tfadvisor.timeline.names.frames import place_in_words
 
 ELEMENTS, SUM, HOST, FUNCTION, LINES = "elements", "sum", "host", "function", "lines"
-EACH, EXAMPLES, SCAN = "each", "examples", "scan"
+EACH, EXAMPLES = "each", "examples"
 _MOSTLY = 0.5
 """Of the time of the ops."""
 _READS = frozenset("asarray array".split())
@@ -66,7 +65,6 @@ class EagerOps(NamedTuple):
 
     kind: str
     """ELEMENTS: a loop takes them from an array. SUM: and adds up what is made of each.
-    SCAN: in a loop of which each round needs the last one.
     EXAMPLES: a loop takes the gradient of one after the other, and adds them up.
     HOST: of NumPy's arrays, made NumPy's again at once. EACH: of NumPy's arrays, once
     for each element of a loop. FUNCTION: in one that can be
@@ -103,7 +101,6 @@ def eager_ops(
     """
     return (
         _by_example(source, at, within)
-        or _by_rounds(source, at, within)
         or _taken_apart(source, at, within)
         or _through_the_device(source, at)
         or _for_each(source, at, within)
@@ -137,51 +134,6 @@ def _by_example(
     known = found[most]
     where = place_in_words(most[0], known.line, known.head)
     return EagerOps(EXAMPLES, known.arrays, where, known.before, known.after)
-
-
-# Rounds that need one another.
-
-
-def _by_rounds(
-    source: EagerSource, at: Sequence[RunShare], within: Sequence[RunPlace]
-) -> EagerOps | None:
-    """Of a loop of JAX in which most of it lies, but for that of the steps."""
-    if source.framework != "jax":
-        return None
-    time: dict[tuple[str, int], float] = {}
-    found: dict[tuple[str, int], ScanLoop] = {}
-    for share in at:
-        place = share.places[0]
-        parsed = source.files.read(place.file)
-        loop = None if parsed is None else scan_loop(parsed, place.line)
-        if loop is None or parsed is None:
-            continue
-        if _is_called_in_a_loop(parsed, loop) or not _is_of_steps(
-            loop, place, within[:1]
-        ):
-            key = place.file, loop.first
-            time[key] = time.get(key, 0.0) + share.fraction
-            found[key] = loop
-    most = max(time, key=time.__getitem__, default=None)
-    if most is None or time[most] < _MOSTLY:
-        return None
-    loop, lines = found[most], f"{most[0]}:{most[1]}-{found[most].last}"
-    where = f"{loop.function} ({lines})" if loop.function else lines
-    carried = ", ".join(loop.carried)
-    return EagerOps(SCAN, f"`{loop.head}`", where, loop.shown, loop.once, carried)
-
-
-def _is_called_in_a_loop(parsed: ParsedFile, loop: ScanLoop) -> bool:
-    """Whether its function is: then its rounds are within one of that loop."""
-    return any(calls_of(each, {loop.function}) for each in loops(parsed.tree))
-
-
-def _is_of_steps(loop: ScanLoop, place: RunPlace, steps: Sequence[RunPlace]) -> bool:
-    """Whether its rounds are the steps. steps: a line of the loop of these."""
-    return any(
-        place.file == step.file and loop.first <= step.line <= loop.last
-        for step in steps
-    )
 
 
 # Arrays that a loop takes apart.

@@ -497,6 +497,42 @@ def test_what_runs_op_by_op_is_named_with_its_head(tmp_path: Path) -> None:
     assert found.fix.snippet.startswith("@tf.function\ndef net(x):")
 
 
+def test_lines_of_one_loop_that_run_op_by_op_are_one_part(tmp_path: Path) -> None:
+    """0.5 and 0.2 of the run, with the cure of the larger."""
+    (tmp_path / "train.py").write_text(
+        "import jax\nimport jax.numpy as jnp\n"
+        "def returns(rewards, values):\n"
+        "    last = jnp.zeros(3)\n"
+        "    for t in range(9):\n"
+        "        gain = last + rewards[t]\n"
+        "        last = gain - values[t]\n"
+        "    return last\n"
+    )
+    lines = [
+        RunPart(
+            "returns",
+            "other",
+            share,
+            100 * share,
+            90,
+            (place := RunPlace("train.py", line, "returns"),),
+            op_by_op=share,
+            ops_at=(RunShare("returns", "other", 1.0, 40.0, 80, (place,)),),
+        )
+        for line, share in ((6, 0.5), (7, 0.2))
+    ]
+    whole = account()
+    steps = replace(whole.parts[0], statements=tuple(lines))
+    run = replace(whole, parts=(steps,))
+
+    (found,) = outside_of(run, None, "jax", ProgramSource(tmp_path))
+
+    assert found.title == "70% of the run is ops one by one (train.py:6)"
+    assert [place.line for place in found.places] == [6, 7]
+    assert found.fix is not None
+    assert "Python takes rewards apart" in found.fix.do
+
+
 def test_of_a_long_stay_in_one_call_nothing_is_asked() -> None:
     (found,) = outside_of(account(part("other", 0.3, LONG_STAYS)), None)
 

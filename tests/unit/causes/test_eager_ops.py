@@ -313,23 +313,3 @@ def test_the_function_that_holds_the_loop_is_not_compiled(tmp_path: Path) -> Non
     program = "def main(x):\n    for _ in range(9):\n        x = jnp.tanh(x)\n"
 
     assert ops(tmp_path, program, {3: 1.0}, (3, "main")) is None
-
-
-ROUNDS = """\
-def sums(x, total):
-    out = []
-    for t in range(9):
-        total = total + x[t]
-        out.append(total)
-    return jnp.stack(out)
-"""
-
-
-@pytest.mark.parametrize("caller", ["", "for i in range(9):\n    sums(x, y)\n"])
-def test_rounds_that_need_one_another_are_a_scan(tmp_path: Path, caller: str) -> None:
-    """Where samples take the rounds for the steps, another loop shows that they are
-    parts of one; without it they may be the steps.
-    """
-    found = ops(tmp_path, ROUNDS + caller, {4: 0.9}, (4, "sums"))
-
-    assert (found is not None and found.kind == "scan") == bool(caller)
