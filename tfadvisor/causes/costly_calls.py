@@ -30,8 +30,6 @@ from tfadvisor.causes.of_numpy import is_of_numpy
 from tfadvisor.causes.searched_lists import searched
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.used_for import used_for
-from tfadvisor.causes.weights_mixed import NAME as WEIGHTS
-from tfadvisor.causes.weights_mixed import weights_mixed
 from tfadvisor.causes.witness import covers, own_nodes, scope_around
 from tfadvisor.printable import cut
 from tfadvisor.tallies import listed
@@ -212,7 +210,6 @@ class CallsOfFile:
                 yield from self._of_use(node, function)
                 yield from self._of_product(node, function)
                 yield from self._of_kth(node, function)
-                yield from _of_weights(node, function)
                 yield from self._of_derivative(node)
                 yield self._of_call(node)
             elif isinstance(node, ast.Subscript):
@@ -401,12 +398,6 @@ def _sparse(found: Factor, *, is_of_tensorflow: bool) -> str:
 
 def _slice_of(node: ast.Subscript) -> str:
     return f"[{ast.unparse(node.slice).strip('()')}]"
-
-
-def _of_weights(call: ast.Call, function: ast.AST) -> Iterator[_Made]:
-    own = weights_mixed(call, function)
-    if own:
-        yield _Made(WEIGHTS, ast.unparse(call.func), call, None, (), own)
 
 
 _CONVOLVES = ("jax.numpy.convolve", "jax.scipy.signal.convolve")

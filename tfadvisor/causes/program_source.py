@@ -94,7 +94,6 @@ from tfadvisor.causes.static_objects import static_object
 from tfadvisor.causes.ties import Tied, tie_of
 from tfadvisor.causes.unchanged import Unchanged, unchanged_arguments
 from tfadvisor.causes.unrolled_loops import UnrolledLoop, compiled_on, unrolled_loop
-from tfadvisor.causes.weights_mixed import weights_mixed_on
 from tfadvisor.causes.whole_for_one import WholeForOne, whole_for_one
 from tfadvisor.causes.witness import (
     Signature,
@@ -651,11 +650,6 @@ class ProgramSource:
     def loss_over_classes(self) -> tuple[str, int, str] | None:
         """As of the first files."""
         return loss_over_classes(self.files.first(_MOST_SEARCHED))
-
-    def weights_mixed(self, file: str, line: int) -> str:
-        """As weights_mixed_on; "" where the file is not there."""
-        parsed = self.files.read(file)
-        return "" if parsed is None else weights_mixed_on(parsed, line)
 
     def loop_of_numbers(self, file: str, line: int) -> str:
         """As of the file; "" where that is not there."""

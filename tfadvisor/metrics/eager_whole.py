@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from tfadvisor.metrics.capture import framework
 from tfadvisor.metrics.own_functions import compiled_by, eager_head
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, once
-from tfadvisor.timeline.names.frames import place_in_words
 
 if TYPE_CHECKING:
     from tfadvisor.causes import ProgramSource, RunAccount, RunPlace, Signature
@@ -20,8 +19,6 @@ class _Whole(NamedTuple):
     words: str
     before: str
     once: str
-    cure: str = ""
-    """The sentences of what to do; "" for compiling it."""
 
 
 def _known(question: Question) -> tuple[RunAccount, ProgramSource]:
@@ -37,9 +34,6 @@ def _whole(question: Question) -> _Whole:
     does that a loop calls. Raises MetricAbsent.
     """
     account, source = _known(question)
-    mixed = _of_weights(account, source)
-    if mixed is not None:
-        return mixed
     try:
         head = eager_head(question)
     except MetricAbsent:
@@ -48,33 +42,6 @@ def _whole(question: Question) -> _Whole:
         return _of_calls(question, account, source)
     name = head.removeprefix("def ").partition("(")[0]
     return _function(question, name, head)
-
-
-def _of_weights(account: RunAccount, source: ProgramSource) -> _Whole | None:
-    """Of a function that takes one model's weights to another, which takes
-    much of the steps.
-    """
-    steps = account.parts[0]
-    found = [
-        (share, place, code)
-        for share in steps.statements
-        for place in (at.places[0] for at in share.ops_at[:1])
-        if (code := source.weights_mixed(place.file, place.line))
-    ]
-    taken = sum(share.fraction for share, _, _ in found)
-    if not found or taken < _MUCH * steps.fraction:
-        return None
-    _, place, code = found[0]
-    where = place_in_words(place.file, place.line, place.function)
-    return _Whole(
-        where,
-        source.text_at(place.file, place.line),
-        code,
-        f"Much of it is {where}, which reads the weights of one model as arrays of "
-        "NumPy and writes them to another: a copy of each variable to the host and one "
-        "back. Assign them within one tf.function, as the one that trains; they then "
-        "stay where they are. Every N steps costs 1/N of it.",
-    )
 
 
 def _function(question: Question, words: str, head: str, note: str = "") -> _Whole:
@@ -165,15 +132,3 @@ def eager_whole_before(question: Question) -> str:
 def eager_whole_once(question: Question) -> str:
     """The same, compiled once."""
     return _whole(question).once
-
-
-@fact
-def eager_whole_cure(question: Question) -> str:
-    """What to do with it: to compile it; to assign weights within a compiled function,
-    where Python takes them from one model to another.
-    """
-    found = _whole(question)
-    return found.cure or (
-        f"Nearly all of these ops run in {found.words}. Compile it, once, and give it "
-        "arrays alone."
-    )
