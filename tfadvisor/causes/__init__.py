@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tfadvisor.causes.compiled_again import CompiledAgain
     from tfadvisor.causes.costly_calls import CostlyCall, MadeCall, Where
     from tfadvisor.causes.eager_ops import EagerOps
-    from tfadvisor.causes.flattened import Flattened
     from tfadvisor.causes.frozen import Frozen
     from tfadvisor.causes.growing import Growing
     from tfadvisor.causes.indexed import Indexed
@@ -55,7 +54,6 @@ else:
             "Done": "cause",
             "CostlyCall": "costly_calls",
             "CompiledAgain": "compiled_again",
-            "Flattened": "flattened",
             "Frozen": "frozen",
             "Growing": "growing",
             "EagerOps": "eager_ops",
@@ -114,7 +112,6 @@ __all__ = [
     "CostlyCall",
     "Done",
     "EagerOps",
-    "Flattened",
     "Frozen",
     "Growing",
     "HostWork",

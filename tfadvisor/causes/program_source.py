@@ -32,7 +32,6 @@ from tfadvisor.causes.eager_bodies import (
     run_while_traced,
 )
 from tfadvisor.causes.eager_ops import EagerOps, EagerSource, base_of, eager_ops
-from tfadvisor.causes.flattened import Flattened, layer_behind_flatten
 from tfadvisor.causes.frozen import Frozen, frozen_layers
 from tfadvisor.causes.given_anew import Program, call_that_gives, given_anew
 from tfadvisor.causes.graph_anew import graph_anew
@@ -753,11 +752,6 @@ class ProgramSource:
         if parsed is None:
             return False
         return runs_once(self.files.first(_MOST_SEARCHED), parsed, line)
-
-    @cached_property
-    def layer_behind_flatten(self) -> Flattened | None:
-        """As of the first files."""
-        return layer_behind_flatten(self.files.first(_MOST_SEARCHED))
 
     @cached_property
     def frozen_layers(self) -> Frozen | None:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tfadvisor.metrics.capture import framework
 from tfadvisor.metrics.layers import (
     ComputedOp,
     compute_fraction_of,
@@ -15,13 +14,10 @@ from tfadvisor.metrics.layers import (
 )
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import counted_hosts
-from tfadvisor.tallies import listed
-from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.timeline.names.op_path import is_optimizer, without_numbers
 from tfadvisor.units import count
 
 if TYPE_CHECKING:
-    from tfadvisor.causes import Flattened
     from tfadvisor.program.looked_up import LookedUpTable
     from tfadvisor.timeline import InProgram
 
@@ -108,71 +104,6 @@ def optimizer_update_op(question: Question) -> str:
         raise MetricAbsent("no op is part of an optimizer's update")
     first = updates[0][0]
     return f"{first.name} ({first.line})" if first.line else first.name
-
-
-_MOSTLY = 0.6
-"""Of the update's time: from there on one array is what it is about."""
-
-
-def _is_of_one_array(updates: Sequence[ComputedOp]) -> bool:
-    """Whether one op of each type takes most of that type's time: an update runs each
-    for every array.
-    """
-    by_type = listed((part.op_type, part.total_ps) for part in updates)
-    largest = sum(max(each) for each in by_type.values() if each[1:])
-    return largest >= _MOSTLY * sum(part.total_ps for part in updates)
-
-
-def _behind_flatten(question: Question) -> Flattened | None:
-    """The layer whose weights that array may be, by the source."""
-    source = question.settings.source
-    updates = [part for part, _ in _updates(question)]
-    if source is None or not updates or not _is_of_one_array(updates):
-        return None
-    return source.layer_behind_flatten
-
-
-_FEWER_UPDATES = (
-    "ccumulate gradients over several steps, or take larger batches, so that fewer "
-    "updates serve as many examples."
-)
-
-
-@fact
-def optimizer_update_cure(question: Question) -> str:
-    """What to do about an update of all parameters: make fewer of them; where the
-    source shows a layer behind a flattened picture, and one array takes most of the
-    update, ask whether that is its.
-    """
-    layer = _behind_flatten(question)
-    if layer is None:
-        return f"A{_FEWER_UPDATES}"
-    place = place_in_words(layer.file, layer.line, layer.function)
-    return (
-        f"Most of it is the update of one array. Is that the weights of `{layer.call}` "
-        f"({place}), which has one for each place of the flattened picture before it "
-        "and each of its units? Then pool over the places first, or stride more, so "
-        f"that it takes a number for each channel. Else a{_FEWER_UPDATES}"
-    )
-
-
-@fact
-def optimizer_update_code(question: Question) -> str:
-    """Code that does so, up to a comment on the updates."""
-    layer = _behind_flatten(question)
-    is_jax = framework(question) == "jax"
-    fewer = _MULTI_STEPS if is_jax else _ACCUMULATES
-    if layer is None:
-        return fewer
-    pooled = "x = x.mean((1, 2))" if is_jax else "layers.GlobalAveragePooling2D(),"
-    comment = "# in place of the flattening"
-    return f"{pooled}              {comment}\n{layer.call}\n# or\n{fewer}"
-
-
-_ACCUMULATES = (
-    "model.compile(keras.optimizers.Adam(1e-3, gradient_accumulation_steps=8), loss)"
-)
-_MULTI_STEPS = "optimizer = optax.MultiSteps(optax.adam(1e-3), every_k_schedule=8)"
 
 
 @fact

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from support import hlo_builder as hlo
 from support.cpu_step import cpu_steps
 from support.gpu_step import gpu_steps
 
-from tfadvisor.causes import ProgramSource
-from tfadvisor.metrics import Settings
 from tfadvisor.metrics.registry import Metrics
 
 ADAM = (("adam/Mul_3:Mul", 30.0), ("adam/UnsortedSegmentSum:UnsortedSegmentSum", 20.0))
@@ -134,32 +130,3 @@ def test_a_model_alone_has_no_update() -> None:
 
     assert metrics.value("optimizer_update_fraction") == 0
     assert metrics.fact("optimizer_update_name") is None
-
-
-PICTURES = """\
-from keras import layers
-def build():
-    return Sequential([layers.Conv2D(8, 3), layers.Flatten(), layers.Dense(256)])
-"""
-SQUARES = (("adam/Square:Square", 30.0), ("adam/Square_1:Square", 5.0))
-
-
-@pytest.mark.parametrize(
-    ("source", "second", "asks"),
-    [(PICTURES, 5.0, True), (PICTURES, 28.0, False), ("x = 1", 5.0, False)],
-    ids=["one array", "two arrays", "no flattened picture"],
-)
-def test_the_layer_behind_a_flattened_picture(
-    tmp_path: Path, source: str, second: float, asks: bool
-) -> None:
-    """Of 35 µs of squares 30 are of one array; of 58, 30, less than 60%."""
-    (tmp_path / "train.py").write_text(source)
-    squares = (SQUARES[0], ("adam/Square_1:Square", second))
-    settings = Settings(source=ProgramSource(tmp_path))
-    metrics = cpu_steps(*squares).measure(settings)
-
-    cure = metrics.fact("optimizer_update_cure") or ""
-    assert ("layers.Dense(256)` (build (train.py:3))" in cure) == asks
-    code = metrics.fact("optimizer_update_code") or ""
-    assert ("GlobalAveragePooling2D" in code) == asks
-    assert "gradient_accumulation_steps=8" in code
