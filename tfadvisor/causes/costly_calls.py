@@ -22,7 +22,6 @@ from tfadvisor.causes.called import (
 )
 from tfadvisor.causes.diagonals import factors_of, product_with_diagonal
 from tfadvisor.causes.every_kth import every_kth
-from tfadvisor.causes.grown_lists import is_grown
 from tfadvisor.causes.last_of_all import last_of_all
 from tfadvisor.causes.loop_data import all_bindings_in
 from tfadvisor.causes.mostly_zero import Factor, mostly_zero
@@ -73,9 +72,8 @@ class CostlyCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """That it has at least."""
     constant: int | None = None
     """Its first argument."""
-    first: Literal["", "list", "name", "grown"] = ""
-    """What its first argument is written as; grown: of a list to which the program
-    appends."""
+    first: Literal["", "list", "name"] = ""
+    """What its first argument is written as."""
     owner: tuple[str, ...] = ()
     """Of a method, how what it belongs to is called."""
     around: bool = False
@@ -176,17 +174,12 @@ class CallsOfFile:
             if where == "device" and not known.is_on(paths):
                 continue
             for call in made:
-                if _is_meant(known, call) and not self._is_excepted(known, call, where):
+                if _is_meant(known, call) and not self._makes_data(known, call, where):
                     return MadeCall(known, call.words, call.own, call.lines)
         return None
 
-    def _is_excepted(self, known: CostlyCall, made: _Made, where: Where) -> bool:
-        """Whether what it is given shows that it is not meant."""
-        if known.first == "grown" and made.call is not None:
-            return not any(is_grown(self._parsed, each) for each in made.call.args[:1])
-        return self._makes_data(known, made, where)
-
     def _makes_data(self, known: CostlyCall, made: _Made, where: Where) -> bool:
+        """Whether it is one that is not meant where it is given NumPy's arrays."""
         if not known.but_of_numpy or where != "launch" or made.call is None:
             return False
         return any(is_of_numpy(self._parsed, given) for given in made.call.args[:1])

@@ -43,24 +43,6 @@ def made_on(
         ("frame.iloc[rows]  # here", "iloc", "index"),
         ("for _, row in frame.iterrows(): pass  # here", "frame.iterrows", "object"),
         ("buffer.pop(0)  # here", "buffer.pop", "move"),
-        (
-            "losses = []\nfor x in xs:\n    losses.append(x)\n    np.mean(losses)  # here",
-            "np.mean",
-            "goes through all",
-        ),
-        (
-            "class A:\n"
-            "    def add(self, x): self.losses.append(x)\n"
-            "    def mean(self): return np.mean(self.losses)  # here",
-            "np.mean",
-            "goes through all",
-        ),
-        (
-            "def mean(x): return np.mean(x)  # here\n"
-            "all = []\nfor x in xs:\n    all.append(x)\n    mean(all)",
-            "np.mean",
-            "goes through all",
-        ),
         ("np.einsum('ij,jk,kl', a, b, c)  # here", "np.einsum", "one loop"),
         ("d = x[:, None] - y[None]  # here", "x[:, None] - y[None]", "each pair"),
         ("d = x[:, None] - x  # here", "x[:, None] - x", "each pair"),
@@ -120,10 +102,7 @@ def test_a_line_makes_a_call_that_is_known(code: str, words: str, why: str) -> N
         "np.einsum('ij,jk', a, b)  # here",
         "y = np.diag(s) @ x  # here",
         "np.einsum('ij,jk,kl', a, b, c, optimize=True)  # here",
-        "np.mean(x * y)  # here",
         "np.mean(x)  # here",
-        "def far(a, b):\n    x = np.square(a - b)\n    return np.sum(x, 0)  # here",
-        "for x in xs:\n    rows = []\n    rows.append(x)\n    np.sum(rows)  # here",
         "buffer.pop()  # here",
         "jnp.where(m[:, None], x, y)  # here",
         "jnp.where(m, x, 0)  # here",
