@@ -20,7 +20,6 @@ from tfadvisor.causes.arrays_of_values import makes_array
 from tfadvisor.causes.call_in_loop import CallInLoop, call_in_loop
 from tfadvisor.causes.called import Function, calls_in, last_name
 from tfadvisor.causes.called_whole import CalledWhole, called_whole, is_in_loop
-from tfadvisor.causes.class_losses import loss_over_classes
 from tfadvisor.causes.compilable import HostWork, host_work
 from tfadvisor.causes.compiled_again import CompiledAgain, of_a_maker
 from tfadvisor.causes.compiled_in_objects import compiled_in_objects
@@ -644,11 +643,6 @@ class ProgramSource:
     def metric_with_thresholds(self) -> Thresholds | None:
         """As of the first files."""
         return metric_with_thresholds(self.files.first(_MOST_SEARCHED))
-
-    @cached_property
-    def loss_over_classes(self) -> tuple[str, int, str] | None:
-        """As of the first files."""
-        return loss_over_classes(self.files.first(_MOST_SEARCHED))
 
     def loop_of_numbers(self, file: str, line: int) -> str:
         """As of the file; "" where that is not there."""

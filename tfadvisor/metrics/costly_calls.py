@@ -32,7 +32,6 @@ _MANY_MORE = 2
 """A pass forward and one backward cost about the same."""
 _CALLED = "PartitionedCall/"
 _TAPE = "gradient_tape/"
-_OVER_CLASSES = "SoftmaxCrossEntropyWithLogits"
 _OF_LINE = 0.2
 """Of a line's time, for an op's path to say what the line does."""
 
@@ -185,7 +184,6 @@ def _lines(question: Question) -> Iterator[_Line]:
     yield from _of_launches(question)
     yield from _of_devices(question)
     yield from _of_graphs(question)
-    yield from _of_losses(question)
 
 
 def _of_python(question: Question) -> Iterator[_Line]:
@@ -247,23 +245,6 @@ def _of_graphs(question: Question) -> Iterator[_Line]:
         fraction = compute_fraction_of(question, parts)
         own = at.file, at.line, at.function
         yield _Line(fraction, *own, "device", paths=paths, parts=tuple(parts))
-
-
-def _of_losses(question: Question) -> Iterator[_Line]:
-    """The line that makes a loss of Keras, whose ops no line of the program made."""
-    source = question.settings.source
-    made = None if source is None else source.loss_over_classes
-    try:
-        computed = compute_parts(question.run).parts if made else ()
-    except MetricAbsent:
-        return
-    parts = [
-        part for part in computed if _OVER_CLASSES in part.op_type and not part.line
-    ]
-    if made is not None and parts:
-        paths = " ".join(part.name for part in parts)
-        fraction = compute_fraction_of(question, parts)
-        yield _Line(fraction, *made, "device", paths=paths)
 
 
 def _width(op: HotOp) -> int:

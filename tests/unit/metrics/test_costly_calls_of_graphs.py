@@ -26,12 +26,6 @@ def loss(query, items, labels):
     scores = tf.matmul(query, items)
     return tf.nn.sparse_softmax_cross_entropy_with_logits(labels, scores)
 """
-COMPILED = """\
-import keras
-def main():
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile("adam", loss)
-"""
 CROSS = "SparseSoftmaxCrossEntropyWithLogits"
 
 
@@ -80,17 +74,3 @@ def test_a_softmax_over_scores_of_products(
 
     found = metrics.fact("costly_call")
     assert (found == "tf.nn.sparse_softmax_cross_entropy_with_logits") == words
-
-
-def test_the_loss_that_keras_is_given(tmp_path: Path) -> None:
-    """Its ops are of no line of the program: it only calls fit."""
-    metrics = ops(
-        tmp_path,
-        COMPILED,
-        (),
-        (f"StatefulPartitionedCall/compile_loss/{CROSS}:{CROSS}", 300),
-        ("StatefulPartitionedCall/dense/MatMul:MatMul", 500),
-    )
-
-    assert metrics.fact("costly_call") == "keras.losses.SparseCategoricalCrossentropy"
-    assert metrics.fact("costly_call_line") == "main (train.py:3)"
