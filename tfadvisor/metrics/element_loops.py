@@ -234,10 +234,9 @@ def _of_rows(rows: RowsAtOnce, by: RunPlace) -> _Change:
         "costs as much on one row as on hundreds. No round makes what it is given, so "
         "compute it for all rows in one call, before the loop, and look the results "
         "up.",
-        f"{rows.loop}:\n    {rows.statement}",
+        f"{rows.loop}:\n    {rows.call}",
         rows.once,
-        "Sums in another order differ in the last digits. Of rows with more than one "
-        "axis other axes are meant.",
+        "Sums in another order differ in the last digits.",
     )
 
 
