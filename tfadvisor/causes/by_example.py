@@ -5,37 +5,27 @@ them up, where one gradient of the whole batch is the same.
 from __future__ import annotations
 
 import ast
-import copy
-from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfadvisor.causes.called import (
-    KEEPING,
-    arguments_in,
-    calls_in,
-    last_name,
-    owner_of,
-    stored_in,
-)
+from tfadvisor.causes.called import calls_in, last_name, stored_in
 from tfadvisor.causes.loop_data import names_in
 from tfadvisor.causes.loop_elements import elements, leaves_out
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import covers, head_of, own_nodes, scope_around, signature
+from tfadvisor.causes.witness import covers, head_of, own_nodes, scope_around
 
 _TAPE, _GRADIENT = "GradientTape", "gradient"
 _ADDING = frozenset(
-    "add add_n append assign_add divide enumerate extend fsum len list mean multiply "
+    "add add_n assign_add divide enumerate fsum len list mean multiply "
     "range reduce_mean reduce_sum stack sum tuple zip zeros_like".split()
 )
 """Calls that may take gradients where they are only added up."""
-_SUMMING = frozenset("add_n fsum mean reduce_mean reduce_sum sum".split())
 _EXPANDING = frozenset({"expand_dims", "reshape"})
 _CHANGING = ("apply", "assign", "minimize", "train")
 _SCALING = ast.Div | ast.Mult
 
 
 class ByExample(NamedTuple):
-    """Such a loop, and the same for the batch."""
+    """Such a loop, and a pattern for the batch."""
 
     head: str
     """`for i in range(len(x))`."""
@@ -45,7 +35,6 @@ class ByExample(NamedTuple):
     """Of which it takes examples: `x, y`."""
     before: str
     after: str
-    """ "" where the same for all is not known."""
 
 
 def by_example(parsed: ParsedFile, line: int) -> ByExample | None:
@@ -56,8 +45,8 @@ def by_example(parsed: ParsedFile, line: int) -> ByExample | None:
     for loop in own_nodes(scope):
         if isinstance(loop, ast.For) and covers(loop, line):
             found = _Examples(loop)
-            if found.is_single() and _only_adds(scope, loop):
-                return _described(scope, loop, found)
+            if found.is_single() and _only_adds(loop):
+                return _described(loop, found)
     return None
 
 
@@ -116,6 +105,14 @@ class _Examples:
             return self.array_of(node.elts[0])
         return self._of_part(node) if isinstance(node, ast.Subscript) else ""
 
+    def arrays(self) -> list[str]:
+        """All of which the tape reads examples."""
+        nodes = [*ast.walk(self.tape)] if self.tape is not None else []
+        read = [node for node in nodes if isinstance(node, ast.expr)]
+        read.sort(key=lambda node: (node.lineno, node.col_offset))
+        made = [self._made.get(getattr(node, "id", ""), node) for node in read]
+        return [*dict.fromkeys(filter(None, map(self.array_of, made)))]
+
     def _of_part(self, node: ast.Subscript) -> str:
         first = _first(node)
         if self._is_next(first) or self._is_number(first):
@@ -139,32 +136,6 @@ class _Examples:
             and ast.unparse(ends.left) == ast.unparse(node.lower)
             and ast.unparse(ends.right) == "1"
         )
-
-    def whole(self, tape: ast.With) -> tuple[ast.AST, list[str]]:
-        """The same for the arrays, and these."""
-        renamer = _OfBatch(self, self._made)
-        changed = renamer.visit(copy.deepcopy(tape))
-        return changed, [*dict.fromkeys(renamer.arrays)]
-
-
-class _OfBatch(ast.NodeTransformer):
-    """Puts arrays in the place of their examples."""
-
-    def __init__(self, found: _Examples, made: dict[str, ast.expr]) -> None:
-        self._found, self._made = found, made
-        self.arrays: list[str] = []
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        """As of ast."""
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            return node
-        if isinstance(node, ast.Name) and node.id in self._made:
-            node = self._made[node.id]
-        array = self._found.array_of(node) if isinstance(node, ast.expr) else ""
-        if array:
-            self.arrays.append(array)
-            return ast.parse(array, mode="eval").body
-        return self.generic_visit(node)
 
 
 def _first(node: ast.Subscript) -> ast.expr:
@@ -190,24 +161,16 @@ def _tape_of(loop: ast.For) -> ast.With | None:
 # What becomes of the gradients.
 
 
-def _only_adds(scope: ast.AST, loop: ast.For) -> bool:
-    """Whether a loop does nothing with gradients but add them up, or keep them in a
-    list that is added up behind it; nothing changes the weights meanwhile.
+def _only_adds(loop: ast.For) -> bool:
+    """Whether a loop does nothing with gradients but add them up; nothing changes the
+    weights meanwhile.
     """
     taken = [call for call in calls_in(loop) if last_name(call) == _GRADIENT]
     if len(taken) != 1 or any(map(_changes_weights, calls_in(loop))):
         return False
     made = _made_of(loop, taken[0])
-    kept = {*_kept_in(loop, made)}
-    is_added = bool(made) and _is_added(loop, made, taken[0])
-    return is_added and (not kept or _is_summed(scope, loop, kept))
-
-
-def _kept_in(loop: ast.For, made: set[str]) -> Iterator[str]:
-    """Names of lists to which a round appends what is made of its gradients."""
-    for call in calls_in(loop):
-        if last_name(call) in KEEPING and _names_given(call) & made:
-            yield from names_in(owner_of(call) or call)
+    nodes = (node for node in ast.walk(loop) if node is not taken[0])
+    return bool(made) and all(_may_take(node, made) for node in nodes)
 
 
 def _changes_weights(call: ast.Call) -> bool:
@@ -231,12 +194,6 @@ def _made_of(loop: ast.For, gradient: ast.Call) -> set[str]:
                 is_of = names_in(node.iter) & found
                 found |= stored_in(node.target) if is_of else set()
     return found
-
-
-def _is_added(node: ast.AST, made: set[str], gradient: ast.Call | None = None) -> bool:
-    return all(
-        _may_take(inner, made) for inner in ast.walk(node) if inner is not gradient
-    )
 
 
 def _may_take(node: ast.AST, made: set[str]) -> bool:
@@ -265,73 +222,20 @@ def _names_given(call: ast.Call) -> set[str]:
     return set[str]().union(*map(names_in, given))
 
 
-def _is_summed(scope: ast.AST, loop: ast.For, kept: set[str]) -> bool:
-    """Whether all that reads a list of gradients behind the loop adds it up."""
-    behind = [
-        node
-        for node in own_nodes(scope)
-        if isinstance(node, ast.stmt)
-        and node.lineno > (loop.end_lineno or loop.lineno)
-        and not isinstance(node, ast.For | ast.While | ast.If | ast.With)
-        and names_in(node) & kept
-    ]
-    sums = [
-        any(last_name(call) in _SUMMING for call in calls_in(node)) for node in behind
-    ]
-    return bool(behind) and all(sums)
-
-
 # In words and code.
 
 
-def _described(scope: ast.AST, loop: ast.For, found: _Examples) -> ByExample | None:
+def _described(loop: ast.For, found: _Examples) -> ByExample | None:
     tape = found.tape
     taken = [call for call in calls_in(loop) if last_name(call) == _GRADIENT]
     if tape is None or not taken or not taken[0].args:
         return None
-    whole, arrays = found.whole(tape)
+    arrays = ", ".join(found.arrays())
     head, gradient = head_of(loop), ast.unparse(taken[0])
-    before = f"{head}:\n{_indented(ast.unparse(tape))}\n    ... {gradient} ..."
-    loss = ast.unparse(taken[0].args[0])
-    after = ""
-    if loss.isidentifier() and not _is_of_one(whole, loop):
-        mean = f"{loss} = tf.reduce_mean({loss})        # of the whole batch"
-        lines = f"{ast.unparse(whole)}\n    {mean}\nreturn {gradient}, {loss}"
-        after = f"@tf.function\n{_defined(scope, arrays)}\n{_indented(lines)}"
-    if not all(map(str.isidentifier, arrays)):
-        after = ""
-    return ByExample(head, loop.lineno, ", ".join(arrays), before, after)
-
-
-def _defined(scope: ast.AST, arrays: list[str]) -> str:
-    """The head of the function around the loop, where that is given the arrays."""
-    if isinstance(scope, ast.FunctionDef) and {*arrays} <= arguments_in(scope):
-        return signature(scope).head
-    return f"def gradients({', '.join(arrays)}):"
-
-
-def _is_of_one(whole: ast.AST, loop: ast.For) -> bool:
-    """Whether code still speaks of one example: by its number, its name, as the first
-    of a batch of one, or by a sum over all that there is.
-    """
-    made = stored_in(whole)
-    return bool(names_in(whole) & stored_in(loop.target)) or any(
-        _is_fixed(node, made) or _sums_all(node) for node in ast.walk(whole)
+    under = ast.unparse(tape.items[0])
+    before = f"{head}:\n    with {under}:\n        ...\n    ... {gradient} ..."
+    after = (
+        f"with {under}:\n    ...                        # of the whole of {arrays}\n"
+        f"    {ast.unparse(taken[0].args[0])} = tf.reduce_mean(losses)\n{gradient}"
     )
-
-
-def _is_fixed(node: ast.AST, made: set[str]) -> bool:
-    if not isinstance(node, ast.Subscript):
-        return False
-    is_made = not isinstance(node.value, ast.Name) or node.value.id in made
-    return is_made and isinstance(_first(node), ast.Constant)
-
-
-def _sums_all(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Call) or last_name(node) not in ("reduce_sum", "sum"):
-        return False
-    return len(node.args) < 2 and all(word.arg != "axis" for word in node.keywords)
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.split("\n"))
+    return ByExample(head, loop.lineno, arrays, before, after)

@@ -41,13 +41,10 @@ def test_gradients_of_examples_become_one_of_the_batch(tmp_path: Path) -> None:
     assert found is not None
     assert (found.kind, found.what) == ("examples", "x, y")
     assert found.after == (
-        "@tf.function\n"
-        "def gradients(x, y):\n"
-        "    with tf.GradientTape() as tape:\n"
-        "        scores = model(x, training=True)\n"
-        "        loss = loss_fn(y, scores)\n"
-        "        loss = tf.reduce_mean(loss)        # of the whole batch\n"
-        "    return tape.gradient(loss, model.trainable_variables), loss"
+        "with tf.GradientTape() as tape:\n"
+        "    ...                        # of the whole of x, y\n"
+        "    loss = tf.reduce_mean(losses)\n"
+        "tape.gradient(loss, model.trainable_variables)"
     )
 
 
@@ -70,19 +67,7 @@ def test_a_batch_of_one_is_an_example_however_it_is_made(
     found = ops(tmp_path, program)
 
     assert found is not None and found.kind == "examples"
-    assert "loss_fn(y, scores)" in found.after
-
-
-def test_a_list_of_gradients_may_be_averaged_behind_the_loop(tmp_path: Path) -> None:
-    program = SUMMED.replace(
-        "total = [t + g for t, g in zip(total, grads)]", "total.append(grads)"
-    ).replace(
-        "[t / len(x) for t in total]",
-        "[tf.reduce_mean(tf.stack(g), 0) for g in zip(*total)]",
-    )
-    found = ops(tmp_path, program)
-
-    assert found is not None and found.kind == "examples"
+    assert found.what == "x, y"
 
 
 @pytest.mark.parametrize(
@@ -110,10 +95,3 @@ def test_a_loop_that_needs_each_gradient_is_let_be(
     found = ops(tmp_path, SUMMED.replace(old, new))
 
     assert found is None or found.kind != "examples"
-
-
-def test_no_code_is_shown_where_it_speaks_of_one_example(tmp_path: Path) -> None:
-    found = ops(tmp_path, SUMMED.replace("training=True)", "training=True)[0]"))
-
-    assert found is not None
-    assert (found.kind, found.after) == ("examples", "")
