@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TypeGuard
+from collections.abc import Iterator
 
 from tfadvisor.causes.witness import own_nodes
 
@@ -17,14 +17,27 @@ def value_of(node: ast.expr, *scopes: ast.AST) -> ast.expr:
     for scope in scopes:
         own = [*own_nodes(scope)]
         written = [each for each in own if _writes(each, node.id)]
-        given = [each.value for each in own if _gives(each, node.id)]
+        given = [
+            value
+            for each in own
+            for target, value in _given(each)
+            if ast.unparse(target) == node.id
+        ]
         if written:
             return given[0] if given and len(written) == 1 else node
     return node
 
 
-def _gives(node: ast.AST, name: str) -> TypeGuard[ast.Assign]:
-    return isinstance(node, ast.Assign) and [*map(ast.unparse, node.targets)] == [name]
+def _given(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """(target, value) of an assignment."""
+    if isinstance(node, ast.AnnAssign) and node.value is not None:
+        yield node.target, node.value
+    elif isinstance(node, ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                yield from zip(target.elts, node.value.elts, strict=False)
+            else:
+                yield target, node.value
 
 
 def _writes(node: ast.AST, name: str) -> bool:

@@ -5,24 +5,20 @@ source: each round adds its ops to the program, and all of them are compiled.
 from __future__ import annotations
 
 import ast
-import operator
-import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from tfadvisor.causes.called import (
-    KEEPING,
     ON_DEVICES,
     Function,
-    arguments_in,
     calls_in,
     functions_in,
     last_name,
     owner_of,
-    stored_in,
 )
 from tfadvisor.causes.compiled_names import COMPILERS
+from tfadvisor.causes.definitions import value_of
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import (
     class_of,
@@ -43,11 +39,6 @@ _ON_HOST = frozenset(
 """What runs a function that it is given on the host, and does not trace it."""
 _CALLED_AS_OBJECT = "__call__", "call"
 _MOST_LINES = 8
-_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-}
 
 
 class UnrolledLoop(msgspec.Struct, frozen=True):
@@ -66,7 +57,7 @@ class UnrolledLoop(msgspec.Struct, frozen=True):
     before: str
     """Its lines."""
     after: str
-    """The same as a compiled loop."""
+    """A compiled loop."""
     is_jax: bool
 
     @property
@@ -177,7 +168,7 @@ class _Reader:
         rounds: int,
         compiled: str,
     ) -> UnrolledLoop:
-        after = _as_scan(function, loop) if self._is_jax else _over_tensors(loop)
+        after = _as_scan(loop) if self._is_jax else _over_tensors(loop)
         return UnrolledLoop(
             parsed.file,
             loop.lineno,
@@ -306,69 +297,14 @@ def _rounds(parsed: ParsedFile, function: Function, loop: ast.For) -> int:
     return min(len(range(*numbers[:3])), _MOST_ROUNDS)
 
 
-def _number(
-    node: ast.expr, function: Function | None, parsed: ParsedFile, depth: int = 0
-) -> int | None:
+def _number(node: ast.expr, function: Function, parsed: ParsedFile) -> int | None:
     """None for what the file does not show."""
-    if isinstance(node, ast.Constant):
-        return node.value if type(node.value) is int else None
-    if depth == _DEEPEST:
-        return None
-    if isinstance(node, ast.Name):
-        return _named_number(node.id, function, parsed, depth)
-    if not isinstance(node, ast.BinOp) or type(node.op) not in _OPERATORS:
-        return None
-    sides = [_number(n, function, parsed, depth + 1) for n in (node.left, node.right)]
-    known = [side for side in sides if side is not None]
-    return _OPERATORS[type(node.op)](*known) if len(known) == len(sides) else None
+    value = value_of(node, function, parsed.tree)
+    number = value.value if isinstance(value, ast.Constant) else None
+    return number if type(number) is int else None
 
 
-def _named_number(
-    name: str, function: Function | None, parsed: ParsedFile, depth: int
-) -> int | None:
-    """Of a name that is given one value, in the function or else in the module."""
-    scope: ast.AST = parsed.tree
-    if function is not None and name in arguments_in(function):
-        return None
-    if function is not None and name in stored_in(function):
-        scope = function
-    else:
-        function = None
-    values = _values_of(scope, name)
-    return _number(values[0], function, parsed, depth + 1) if values else None
-
-
-def _values_of(scope: ast.AST, name: str) -> list[ast.expr]:
-    """What it gives to a name that it writes once; else nothing."""
-    nodes = [*own_nodes(scope)]
-    stores = [
-        node
-        for node in nodes
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    ]
-    if sum(node.id == name for node in stores) != 1:
-        return []
-    given = [pair for node in nodes for pair in _given(node)]
-    return [
-        value
-        for target, value in given
-        if isinstance(target, ast.Name) and target.id == name
-    ]
-
-
-def _given(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """(target, value) of an assignment."""
-    if isinstance(node, ast.AnnAssign) and node.value is not None:
-        yield node.target, node.value
-    elif isinstance(node, ast.Assign):
-        for target in node.targets:
-            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-                yield from zip(target.elts, node.value.elts, strict=False)
-            else:
-                yield target, node.value
-
-
-# The same as a compiled loop.
+# As a compiled loop.
 
 
 def _cut(lines: str) -> str:
@@ -379,115 +315,16 @@ def _cut(lines: str) -> str:
 
 
 def _over_tensors(loop: ast.For) -> str:
-    """The program's own lines over tf.range; a pattern where it collects in lists."""
-    if any(last_name(call) in KEEPING for call in calls_in(loop)):
-        return (
-            f"kept = tf.TensorArray(tf.float32, size=0, dynamic_size=True)\n"
-            f"for {ast.unparse(loop.target)} in tf.{ast.unparse(loop.iter)}:\n"
-            f"    ...\n"
-            f"    kept = kept.write({ast.unparse(loop.target)}, value)\n"
-            f"values = kept.stack()"
-        )
-    head, *body = ast.unparse(loop).split("\n")
-    return _cut("\n".join([head.replace(" in range(", " in tf.range(", 1), *body]))
-
-
-def _as_scan(function: Function, loop: ast.For) -> str:
-    """The program's own lines in a scan, where they only give names to values and
-    append to one list; else a pattern.
-    """
-    turn, over = ast.unparse(loop.target), ast.unparse(loop.iter)
-    numbers = f"jnp.a{over}"
-    carried, kept = _carried(function, loop), _kept(loop)
-    if not carried or kept is None:
-        return (
-            f"def turn(carry, {turn}):\n"
-            "    ...                        # what a round computes\n"
-            "    return carry, value        # None, if it collects nothing\n"
-            f"carry, values = jax.lax.scan(turn, first, {numbers})"
-        )
-    names = ", ".join(carried)
-    value, into = kept
-    body = [
-        ast.unparse(statement)
-        for statement in loop.body
-        if not isinstance(statement, ast.Expr)
-    ]
-    inside = textwrap.indent("\n".join(body), "    ")
-    if len(carried) == 1:
-        head, state = f"def turn({names}, {turn}):", names
-    else:
-        head, state = f"def turn(state, {turn}):\n    {names} = state", f"({names})"
     return (
-        f"{head}\n{inside}\n    return {state}, {value}\n"
-        f"{state}, {into} = jax.lax.scan(turn, {state}, {numbers})"
+        f"for {ast.unparse(loop.target)} in tf.{ast.unparse(loop.iter)}:\n"
+        "    ...                        # what it keeps: kept = kept.write(t, value)"
     )
 
 
-def _carried(function: Function, loop: ast.For) -> list[str]:
-    """Names that a round gives to the next; empty where it does more than give names to
-    values, or what it names alone is read behind it.
-    """
-    names = _given_names(loop)
-    before = arguments_in(function) | {
-        node.id for node in _names_of(function, ast.Store) if node.lineno < loop.lineno
-    }
-    end = loop.end_lineno or loop.lineno
-    behind = {node.id for node in _names_of(function, ast.Load) if node.lineno > end}
-    if (names.keys() - before) & behind:
-        return []
-    return [name for name in names if name in before]
-
-
-def _given_names(loop: ast.For) -> dict[str, None]:
-    """In order; none where a round writes anything else, or decides."""
-    simple = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
-    written = [
-        node
-        for node in ast.walk(loop)
-        if isinstance(getattr(node, "ctx", None), ast.Store)
-    ]
-    kinds = ast.Name | ast.Tuple | ast.List
-    is_simple = all(isinstance(each, simple) for each in loop.body)
-    if loop.orelse or not is_simple or not all(isinstance(n, kinds) for n in written):
-        return {}
-    turn = stored_in(loop.target)
-    named = [node.id for node in written if isinstance(node, ast.Name)]
-    return dict.fromkeys(name for name in named if name not in turn)
-
-
-def _names_of(function: Function, kind: type[ast.expr_context]) -> list[ast.Name]:
-    nodes = own_nodes(function)
-    names = [node for node in nodes if isinstance(node, ast.Name)]
-    return [node for node in names if isinstance(node.ctx, kind)]
-
-
-def _kept(loop: ast.For) -> tuple[str, str] | None:
-    """(what a round appends, to which list); (None, _) in words for nothing, None for
-    anything else.
-    """
-    found = [each.value for each in loop.body if isinstance(each, ast.Expr)]
-    if not found:
-        return "None", "_"
-    (call, *more) = found
-    is_append = (
-        isinstance(call, ast.Call)
-        and last_name(call) == "append"
-        and len(call.args) == 1
-        and isinstance(owner_of(call), ast.Name)
-    )
-    if more or not is_append or loop.body[-1] is not _statement_of(loop, call):
-        return None
-    assert isinstance(call, ast.Call)
-    return ast.unparse(call.args[0]), ast.unparse(owner_of(call) or call)
-
-
-def _statement_of(loop: ast.For, value: ast.expr) -> ast.stmt | None:
-    return next(
-        (
-            each
-            for each in loop.body
-            if isinstance(each, ast.Expr) and each.value is value
-        ),
-        None,
+def _as_scan(loop: ast.For) -> str:
+    return (
+        f"def turn(carry, {ast.unparse(loop.target)}):\n"
+        "    ...                        # what a round computes\n"
+        "    return carry, value        # None, if it collects nothing\n"
+        f"carry, values = jax.lax.scan(turn, first, jnp.a{ast.unparse(loop.iter)})"
     )
