@@ -218,3 +218,9 @@ def arguments_in(node: ast.AST) -> set[str]:
 def functions_in(tree: ast.AST) -> tuple[Function, ...]:
     """The outer ones before those inside of them. Many ask it of the same few files."""
     return tuple(node for node in ast.walk(tree) if isinstance(node, Function))
+
+
+def only_function(trees: Iterable[ast.AST], name: str) -> Function | None:
+    """The one by a name that files define; None where none, or several, do."""
+    found = [each for tree in trees for each in functions_in(tree) if each.name == name]
+    return found[0] if len(found) == 1 else None

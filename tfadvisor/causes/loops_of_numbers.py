@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeGuard
 from tfadvisor.causes.called import (
     Function,
     calls_in,
-    functions_in,
     last_name,
+    only_function,
     owner_of,
 )
 from tfadvisor.causes.loop_data import names_in
@@ -124,18 +124,14 @@ def _calls_plain(parsed: ParsedFile, call: ast.Call, chain: list[Function]) -> b
     """Python's own, a function of the file, or a method of the same object."""
     owner = owner_of(call)
     is_own = owner is None or ast.unparse(owner) == "self"
-    function = _one_named(parsed, last_name(call)) if is_own else None
+    name = last_name(call) if is_own else ""
+    function = only_function([parsed.tree], name)
     if function is None:
         return _calls_python(parsed, call)
     if function in chain:
         return True
     chain.append(function)
     return len(chain) < _DEEPEST and _stays_plain(parsed, function, chain)
-
-
-def _one_named(parsed: ParsedFile, name: str) -> Function | None:
-    known = [each for each in functions_in(parsed.tree) if each.name == name]
-    return known[0] if len(known) == 1 else None
 
 
 def _combines_elements(node: ast.AST) -> TypeGuard[ast.Assign]:
@@ -204,7 +200,7 @@ def _is_plain_call(parsed: ParsedFile, call: ast.Call) -> bool:
         return True
     function = None
     if isinstance(call.func, ast.Name):
-        function = _one_named(parsed, call.func.id)
+        function = only_function([parsed.tree], call.func.id)
     return function is not None and is_of_numbers(parsed, function.body[0].lineno)
 
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from tfadvisor.causes.called import (
     Function,
     calls_in,
-    functions_in,
     last_name,
+    only_function,
     stored_in,
 )
 from tfadvisor.causes.given_anew import values_of
@@ -52,7 +52,7 @@ def number_given(files: Sequence[ParsedFile], compiled: str) -> NumberGiven | No
     """The first that a loop of the files changes and gives to a function by this name,
     which uses it for nothing that decides how it is traced; None for none.
     """
-    function = _defined(files, compiled)
+    function = only_function([parsed.tree for parsed in files], compiled)
     if function is None or _has_signature(function):
         return None
     for parsed in files:
@@ -63,16 +63,6 @@ def number_given(files: Sequence[ParsedFile], compiled: str) -> NumberGiven | No
                     if found is not None:
                         return found
     return None
-
-
-def _defined(files: Sequence[ParsedFile], name: str) -> Function | None:
-    found = [
-        function
-        for parsed in files
-        for function in functions_in(parsed.tree)
-        if function.name == name
-    ]
-    return found[0] if len(found) == 1 else None
 
 
 def _has_signature(function: Function) -> bool:

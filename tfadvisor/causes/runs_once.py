@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from tfadvisor.causes.called import Function, functions_in
+from tfadvisor.causes.called import only_function
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import covers, element_loop, function_around
 
@@ -26,7 +26,7 @@ def runs_once(
         return True
     if function not in parsed.tree.body or function.decorator_list:
         return False
-    if len(_definitions(files, function.name)) != 1:
+    if only_function([each.tree for each in files], function.name) is None:
         return False
     reads = [(each, node) for each in files for node in _reads(each, function.name)]
     if len(reads) != 1:
@@ -35,15 +35,6 @@ def runs_once(
     return _is_called(caller.tree, read) and runs_once(
         files, caller, read.lineno, depth + 1
     )
-
-
-def _definitions(files: Sequence[ParsedFile], name: str) -> list[Function]:
-    return [
-        function
-        for each in files
-        for function in functions_in(each.tree)
-        if function.name == name
-    ]
 
 
 def _reads(parsed: ParsedFile, name: str) -> Iterator[ast.expr]:

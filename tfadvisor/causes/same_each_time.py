@@ -22,6 +22,7 @@ from tfadvisor.causes.called import (
     dotted,
     functions_in,
     last_name,
+    only_function,
     owner_of,
     stored_in,
 )
@@ -157,13 +158,9 @@ class SameEachTime:
 
     def definition(self, name: str) -> tuple[Function, ParsedFile] | None:
         """The only function of this name in the files."""
-        found = [
-            (function, parsed)
-            for parsed in self._files
-            for function in functions_in(parsed.tree)
-            if function.name == name
-        ]
-        return found[0] if len(found) == 1 else None
+        found = only_function([parsed.tree for parsed in self._files], name)
+        homes = (x for x in self._files if found in functions_in(x.tree))
+        return None if found is None else (found, next(homes))
 
     def _is_known_name(
         self, name: str, mapped: Mapped, parsed: ParsedFile, depth: int

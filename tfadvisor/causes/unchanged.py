@@ -17,6 +17,7 @@ from tfadvisor.causes.called import (
     declared_outer,
     functions_in,
     last_name,
+    only_function,
     owner_of,
 )
 from tfadvisor.causes.loop_data import Loop, names_in
@@ -101,13 +102,7 @@ class Program:
 
     def definition(self, name: str) -> _Function | None:
         """None where none of the files, or several, define it."""
-        found = [
-            function
-            for parsed in self.files
-            for function in functions_in(parsed.tree)
-            if function.name == name
-        ]
-        return found[0] if len(found) == 1 else None
+        return only_function([parsed.tree for parsed in self.files], name)
 
     def sites(self, name: str) -> list[Site]:
         """Its calls, by this name or one that is given to what is made of it; nothing
