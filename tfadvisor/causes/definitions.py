@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tfadvisor.causes.called import Function
 from tfadvisor.causes.witness import own_nodes
+
+_SCOPES = Function | ast.ClassDef
 
 
 def value_of(node: ast.expr, *scopes: ast.AST) -> ast.expr:
@@ -16,7 +19,7 @@ def value_of(node: ast.expr, *scopes: ast.AST) -> ast.expr:
         return node
     for scope in scopes:
         own = [*own_nodes(scope)]
-        written = [each for each in own if _writes(each, node.id)]
+        written = [each for each in own if _binds(node.id, each)]
         given = [
             value
             for each in own
@@ -40,13 +43,21 @@ def _given(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
                 yield target, node.value
 
 
-def _writes(node: ast.AST, name: str) -> bool:
-    """As an argument too."""
-    if isinstance(node, ast.arg):
-        return node.arg == name
-    if not isinstance(node, ast.Name) or node.id != name:
-        return False
-    return not isinstance(node.ctx, ast.Load)
+def _binds(name: str, node: ast.AST) -> bool:
+    return writes(name, node) or (isinstance(node, ast.arg) and node.arg == name)
+
+
+def writes(name: str, node: ast.AST) -> bool:
+    """Whether a node binds a name; nothing of a function's own parameters."""
+    if isinstance(node, ast.Name):
+        return node.id == name and isinstance(node.ctx, ast.Store | ast.Del)
+    if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
+        return node.name == name
+    if isinstance(node, ast.MatchMapping):
+        return node.rest == name
+    if isinstance(node, ast.alias):
+        return (node.asname or node.name.partition(".")[0]) == name
+    return isinstance(node, _SCOPES) and node.name == name
 
 
 def reads_of(name: str, function: ast.AST) -> list[ast.Name]:

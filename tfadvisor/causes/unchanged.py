@@ -20,6 +20,7 @@ from tfadvisor.causes.called import (
     only_function,
     owner_of,
 )
+from tfadvisor.causes.definitions import writes
 from tfadvisor.causes.loop_data import Loop, names_in
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import function_around, own_nodes, with_aliases
@@ -29,7 +30,6 @@ _DEEPEST = 4
 _MOST_SITES = 50
 """Calls of a function; nobody looks at more."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _Inside = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
@@ -195,10 +195,10 @@ class Program:
     def is_bound_once(self, name: str, parsed: ParsedFile) -> bool:
         """Whether the file gives a name a value once, in its module and no loop."""
         nodes = list(own_nodes(parsed.tree))
-        writing = [node for node in nodes if _writes(name, node)]
-        others = [node for node in ast.walk(parsed.tree) if _writes(name, node)]
+        writing = [node for node in nodes if writes(name, node)]
+        others = [node for node in ast.walk(parsed.tree) if writes(name, node)]
         in_loops = any(
-            _writes(name, node)
+            writes(name, node)
             for loop in nodes
             if isinstance(loop, ast.For | ast.While)
             for node in ast.walk(loop)
@@ -224,7 +224,7 @@ class Program:
         """
         others = _other_names(name, parsed.tree)
         for node in ast.walk(inside):
-            if _writes(name, node) or _augmented(node) in others:
+            if writes(name, node) or _augmented(node) in others:
                 return True
             if not others.isdisjoint(self._changed(node)):
                 return True
@@ -394,19 +394,6 @@ def _default(function: _Function) -> Mapping[str, ast.expr]:
 
 
 # What may change a name's value.
-
-
-def _writes(name: str, node: ast.AST) -> bool:
-    """Whether a node binds a name; nothing of a function's own parameters."""
-    if isinstance(node, ast.Name):
-        return node.id == name and isinstance(node.ctx, ast.Store | ast.Del)
-    if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
-        return node.name == name
-    if isinstance(node, ast.MatchMapping):
-        return node.rest == name
-    if isinstance(node, ast.alias):
-        return (node.asname or node.name.partition(".")[0]) == name
-    return isinstance(node, _SCOPES) and getattr(node, "name", "") == name
 
 
 def _augmented(node: ast.AST) -> str:
