@@ -79,7 +79,7 @@ class EagerOps(NamedTuple):
     """As code of the framework; "" where none is known to be the same."""
     why: str = ""
     """What keeps a function from being compiled; of elements, where else they may be
-    read; of rounds, what each has of the last one.
+    read.
     """
 
 

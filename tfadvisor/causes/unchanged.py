@@ -118,7 +118,7 @@ class Program:
             is_seen = not any(_is_bound(tree, name) for tree in trees)
             if len(calls) > _MOST_SITES or not is_seen:
                 calls = []
-            self._sites[name] = [site_of(parsed, call) for parsed, call in calls]
+            self._sites[name] = [_site_of(parsed, call) for parsed, call in calls]
         return self._sites[name]
 
     def loop_of(self, site: Site, depth: int = 0) -> tuple[ParsedFile, Loop] | None:
@@ -311,7 +311,7 @@ def _calls(tree: ast.Module, name: str) -> Iterator[ast.Call]:
             yield node
 
 
-def site_of(parsed: ParsedFile, call: ast.expr) -> Site:
+def _site_of(parsed: ParsedFile, call: ast.expr) -> Site:
     """Where a call is, or another expression that stands for one."""
     function = function_around(parsed.tree, call.lineno)
     nodes = list(own_nodes(function or parsed.tree))
