@@ -1,4 +1,4 @@
-"""What a variable stands for, where one statement alone writes it."""
+"""What a variable stands for, where one statement alone writes it, and which number."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from tfadvisor.causes.called import Function
 from tfadvisor.causes.witness import own_nodes
 
 _SCOPES = Function | ast.ClassDef
+_MOST_NAMES = 10
+"""That stand for one another."""
+LARGEST = 10**15
+"""Of a number that counts something; a program may write any."""
 
 
 def value_of(node: ast.expr, *scopes: ast.AST) -> ast.expr:
@@ -29,6 +33,27 @@ def value_of(node: ast.expr, *scopes: ast.AST) -> ast.expr:
         if written:
             return given[0] if given and len(written) == 1 else node
     return node
+
+
+def behind_names(node: ast.expr, *scopes: ast.AST) -> ast.expr:
+    """As value_of, as far as names stand for names: one that stands for itself, or for
+    too many others, is given back.
+    """
+    for _ in range(_MOST_NAMES):
+        value = value_of(node, *scopes)
+        if value is node:
+            break
+        node = value
+    return node
+
+
+def whole_number(node: ast.expr, *scopes: ast.AST) -> int | None:
+    """That an expression is, also by names of some scopes, the innermost first; None
+    for what they do not show, and for more than there are things to count.
+    """
+    value = behind_names(node, *scopes)
+    number = value.value if isinstance(value, ast.Constant) else None
+    return number if type(number) is int and number <= LARGEST else None
 
 
 def _given(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:

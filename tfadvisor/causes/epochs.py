@@ -7,8 +7,10 @@ import operator
 from collections.abc import Callable, Iterator
 
 from tfadvisor.causes.called import arguments_in, calls_in, functions_in, last_name
+from tfadvisor.causes.definitions import LARGEST, whole_number
 from tfadvisor.causes.unchanged import Program, given_for
 from tfadvisor.causes.witness import COMPREHENSIONS, own_nodes
+from tfadvisor.units import number_of
 
 _DEEPEST = 10
 """Names that stand for each other, and calls and operations around them."""
@@ -25,10 +27,11 @@ def runs_epochs(program: Program) -> bool:
     """Whether a call of fit runs more than one epoch, or a loop of more than one, by
     its name of epochs, holds another loop.
     """
+    numbers = _Numbers(program)
     for parsed in program.files:
         for node in ast.walk(parsed.tree):
             asked = _epochs_of(node)
-            if asked is not None and _number(program, asked) > 1:
+            if asked is not None and numbers.of(asked) > 1:
                 return True
     return False
 
@@ -52,43 +55,52 @@ def _rounds_of(loop: ast.For) -> ast.expr | None:
     return given[-1] if given else None
 
 
-def _number(program: Program, node: ast.expr, depth: int = 0) -> int:
-    """0 for what is not known; of a default, that."""
-    if isinstance(node, ast.Constant):
-        return _of_constant(node.value)
-    if depth == _DEEPEST:
-        return 0
-    if isinstance(node, ast.Call) and node.args:  # int(os.environ.get("EPOCHS", 10))
-        given = node.args if last_name(node) == "max" else node.args[-1:]
-        return max(_number(program, each, depth + 1) for each in given)
-    if isinstance(node, ast.BinOp):
-        return _result(program, node, depth + 1)
-    return _of_a_name(program, node, depth)
+class _Numbers:
+    """Which numbers expressions of a program stand for."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._known: dict[str, int] = {}
+
+    def of(self, node: ast.expr, depth: int = 0) -> int:
+        """0 for what is not known; of a default, that."""
+        number = whole_number(node)
+        if number is not None or isinstance(node, ast.Constant):
+            return number or _of_text(node)
+        if depth == _DEEPEST:
+            return 0
+        if isinstance(node, ast.Call) and node.args:  # int(os.environ.get("EPOCHS", 1))
+            given = node.args if last_name(node) == "max" else node.args[-1:]
+            return max(self.of(each, depth + 1) for each in given)
+        if isinstance(node, ast.BinOp):
+            return self._result(node, depth + 1)
+        return self._of_a_name(node, depth)
+
+    def _of_a_name(self, node: ast.expr, depth: int) -> int:
+        """0 where it is given several, and where it stands for itself."""
+        words = ast.unparse(node)
+        if words not in self._known:
+            self._known[words] = 0
+            values: Iterator[ast.expr] = iter(())
+            if isinstance(node, ast.Name):
+                values = _named(self._program, node.id)
+            elif isinstance(node, ast.Attribute):
+                values = _defaults(self._program, node.attr)
+            numbers = {self.of(value, depth + 1) for value in values}
+            self._known[words] = numbers.pop() if len(numbers) == 1 else 0
+        return self._known[words]
+
+    def _result(self, node: ast.BinOp, depth: int) -> int:
+        """0 where a side is not known."""
+        left, right = self.of(node.left, depth), self.of(node.right, depth)
+        operation = _OPERATIONS.get(type(node.op))
+        result = operation(left, right) if operation and left and right else 0
+        return min(max(result, 0), LARGEST)
 
 
-def _of_constant(value: object) -> int:
-    if isinstance(value, str) and value.isdigit():
-        return int(value)
-    return value if type(value) is int else 0
-
-
-def _of_a_name(program: Program, node: ast.expr, depth: int) -> int:
-    """0 where it is given several."""
-    values: Iterator[ast.expr] = iter(())
-    if isinstance(node, ast.Name):
-        values = _named(program, node.id)
-    elif isinstance(node, ast.Attribute):
-        values = _defaults(program, node.attr)
-    numbers = {_number(program, value, depth + 1) for value in values}
-    return numbers.pop() if len(numbers) == 1 else 0
-
-
-def _result(program: Program, node: ast.BinOp, depth: int) -> int:
-    """0 where a side is not known."""
-    left = _number(program, node.left, depth)
-    right = _number(program, node.right, depth)
-    operation = _OPERATIONS.get(type(node.op))
-    return operation(left, right) if operation and left and right else 0
+def _of_text(node: ast.expr) -> int:
+    value = node.value if isinstance(node, ast.Constant) else None
+    return (number_of(value) if isinstance(value, str) else None) or 0
 
 
 def _named(program: Program, name: str) -> Iterator[ast.expr]:

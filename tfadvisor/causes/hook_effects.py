@@ -28,8 +28,8 @@ from tfadvisor.printable import cut
 
 _LONGEST = 60
 """Characters of a call that is named."""
-_DEEPEST = 6
-"""Names that stand for one another."""
+_MOST_NAMES = 50
+"""That stand for one another."""
 _WRITING = frozenset(
     "apply_gradients assign assign_add assign_sub backward compile copyto delattr "
     "fit load_weights minimize restore scatter_update set_learning_rate set_value "
@@ -222,25 +222,31 @@ def _of_method(scope: Scope, call: ast.Call, func: ast.Attribute) -> Iterator[Ef
 # What names stand for.
 
 
-def outer_chain(scope: Scope, node: ast.expr, depth: int = 0) -> _Chain | None:
+def outer_chain(scope: Scope, node: ast.expr) -> _Chain | None:
     """The names that lead to what an expression is of, from outside of the function;
     None for what the function makes, for constants and modules.
     """
+    return _chain(scope, node, set())
+
+
+def _chain(scope: Scope, node: ast.expr, asked: set[str]) -> _Chain | None:
+    """asked: names that were looked at, none of which leads out."""
     attributes: list[str] = []
     while isinstance(node, ast.Attribute | ast.Subscript | ast.Starred):
         if isinstance(node, ast.Attribute):
             attributes.append(node.attr)
         node = node.value
     if isinstance(node, ast.Call):
-        inner = _of_given(scope, node, depth)
+        inner = _of_given(scope, node, asked)
         return None if inner is None else (*inner, *attributes[::-1])
-    if not isinstance(node, ast.Name) or depth > _DEEPEST:
+    if not isinstance(node, ast.Name) or node.id in asked:
         return None
-    root = _root(scope, node.id, depth)
+    root = _root(scope, node.id, asked)
     return None if root is None else (*root, *attributes[::-1])
 
 
-def _root(scope: Scope, name: str, depth: int) -> _Chain | None:
+def _root(scope: Scope, name: str, asked: set[str]) -> _Chain | None:
+    asked.add(name)
     if name in _parameters(scope.function):
         return (name,)
     values = [
@@ -252,20 +258,20 @@ def _root(scope: Scope, name: str, depth: int) -> _Chain | None:
     if not values:
         is_module = bool(scope.names.stands_for(ast.Name(name, ast.Load())).path)
         return None if is_module or _is_local(scope, name) else (name,)
-    for value in values:
+    for value in values if len(asked) < _MOST_NAMES else ():
         if isinstance(value, ast.expr):
-            found = outer_chain(scope, value, depth + 1)
+            found = _chain(scope, value, asked)
             if found is not None:
                 return found
     return None
 
 
-def _of_given(scope: Scope, call: ast.Call, depth: int) -> _Chain | None:
+def _of_given(scope: Scope, call: ast.Call, asked: set[str]) -> _Chain | None:
     if last_name(call) not in _GIVES_OUTER:
         return None
     owner = [call.func.value] if isinstance(call.func, ast.Attribute) else []
     for given in (*owner, *call.args):
-        found = outer_chain(scope, given, depth + 1)
+        found = _chain(scope, given, asked)
         if found is not None:
             return found
     return None

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tfadvisor.causes.called import calls_in, last_name
+from tfadvisor.causes.definitions import whole_number
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import covers
+from tfadvisor.causes.witness import covers, functions_around
 from tfadvisor.printable import cut
 
 _WIDEST = 100
@@ -71,7 +72,8 @@ def _savers(parsed: ParsedFile) -> Iterator[OftenSetting | None]:
             continue
         argument, seldom, counts, by = _SAVING[name]
         word = _keyword(call, argument)
-        every = None if word is None else _number(parsed, word.value)
+        scopes = [parsed.tree, *functions_around(parsed.tree, call.lineno)][::-1]
+        every = None if word is None else whole_number(word.value, *scopes)
         if word is None or every is None or every > _SELDOM:
             yield None
             continue
@@ -135,18 +137,3 @@ def _of_fewer(call: ast.Call, data: ast.expr) -> str:
 
 def _keyword(call: ast.Call, name: str) -> ast.keyword | None:
     return next((word for word in call.keywords if word.arg == name), None)
-
-
-def _number(parsed: ParsedFile, value: ast.expr) -> int | None:
-    """Of a constant, or of a name of the module that is given one alone."""
-    if isinstance(value, ast.Name):
-        given = [
-            node.value
-            for node in ast.walk(parsed.tree)
-            if isinstance(node, ast.Assign)
-            for target in node.targets
-            if isinstance(target, ast.Name) and target.id == value.id
-        ]
-        return _number(parsed, given[0]) if len(given) == 1 else None
-    whole = value.value if isinstance(value, ast.Constant) else None
-    return whole if isinstance(whole, int) and not isinstance(whole, bool) else None

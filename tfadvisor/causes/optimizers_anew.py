@@ -92,17 +92,25 @@ def _made_in(
     parsed: ParsedFile, scope: Function | ast.Module, loop: Loop, name: str
 ) -> _Made | None:
     """Where a loop alone gives a variable such a value, in each of its rounds."""
+    for holder in _given_in(scope, loop, name):
+        optimizer = _optimizer_in(parsed, scope, loop, holder)
+        if optimizer is not None:
+            return _Made(name, holder, optimizer, loop)
+    return None
+
+
+def _given_in(
+    scope: Function | ast.Module, loop: Loop, name: str
+) -> Iterator[ast.Call]:
+    """Calls that give a variable its value in each round of a loop."""
     for node in own_nodes(loop):
         if not isinstance(node, ast.Assign) or not is_in(loop, node):
             continue
-        named = [each for each in node.targets if isinstance(each, ast.Name)]
-        holder = node.value
-        if not isinstance(holder, ast.Call) or name not in {each.id for each in named}:
+        named = {each.id for each in node.targets if isinstance(each, ast.Name)}
+        if name not in named or is_under_a_condition(scope, node):
             continue
-        optimizer = _optimizer_in(parsed, scope, loop, holder)
-        if optimizer is not None and not is_under_a_condition(scope, node):
-            return _Made(name, holder, optimizer, loop)
-    return None
+        if isinstance(node.value, ast.Call):
+            yield node.value
 
 
 def _optimizer_in(
@@ -113,14 +121,13 @@ def _optimizer_in(
         return holder
     if last_name(holder) not in _HOLDERS:
         return None
-    given = [*holder.args, *(word.value for word in holder.keywords)]
-    for value in given:
-        if isinstance(value, ast.Call) and _is_optimizer(parsed, value):
-            return value
+    for value in [*holder.args, *(word.value for word in holder.keywords)]:
+        given = [value] if isinstance(value, ast.Call) else []
         if isinstance(value, ast.Name):
-            made = _made_in(parsed, scope, loop, value.id)
-            if made is not None and made.optimizer is made.holder:
-                return made.optimizer
+            given = [*_given_in(scope, loop, value.id)]
+        for call in given:
+            if _is_optimizer(parsed, call):
+                return call
     return None
 
 

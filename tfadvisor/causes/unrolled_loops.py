@@ -18,7 +18,7 @@ from tfadvisor.causes.called import (
     owner_of,
 )
 from tfadvisor.causes.compiled_names import COMPILERS
-from tfadvisor.causes.definitions import value_of
+from tfadvisor.causes.definitions import whole_number
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.witness import (
     class_of,
@@ -290,18 +290,11 @@ def _rounds(parsed: ParsedFile, function: Function, loop: ast.For) -> int:
     leaves = (ast.Break, ast.Return, ast.Yield, ast.YieldFrom)
     if any(isinstance(node, leaves) for node in ast.walk(loop)):
         return 0
-    known = [_number(argument, function, parsed) for argument in over.args]
+    known = [whole_number(each, function, parsed.tree) for each in over.args]
     numbers = [number for number in known if number is not None]
     if not numbers or len(numbers) < len(known) or 0 in numbers[2:]:
         return 0
     return min(len(range(*numbers[:3])), _MOST_ROUNDS)
-
-
-def _number(node: ast.expr, function: Function, parsed: ParsedFile) -> int | None:
-    """None for what the file does not show."""
-    value = value_of(node, function, parsed.tree)
-    number = value.value if isinstance(value, ast.Constant) else None
-    return number if type(number) is int else None
 
 
 # As a compiled loop.

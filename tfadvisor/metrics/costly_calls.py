@@ -19,7 +19,7 @@ from tfadvisor.metrics.steady import a_device, class_shares
 from tfadvisor.tallies import added_up, listed
 from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.timeline.summary import HotOp
-from tfadvisor.units import Unit
+from tfadvisor.units import Unit, number_of
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ def _width(op: HotOp) -> int:
     """Of the last axis of what it makes; 0 for what has none."""
     shape = op.known.shape if op.known is not None else ""
     last = shape.partition("[")[2].partition("]")[0].rpartition(",")[2]
-    return int(last) if last.isdigit() else 0
+    return number_of(last) or 0
 
 
 def _line_of(op: HotOp) -> tuple[str, int]:

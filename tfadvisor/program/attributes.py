@@ -196,13 +196,20 @@ def _tells_apart(instruction: Instruction) -> bool:
 
 def _splits(proto: Proto, sharding: list[Entry]) -> bool:
     """Whether it gives each device its own part. Raises TraceError."""
-    kind = number_of(sharding, _TYPE)
-    if kind == _TUPLE:
-        return any(
-            _splits(proto, message)
-            for message in messages_of(proto, sharding, _OF_TUPLE)
-        )
+    left = [sharding]
+    while left:
+        asked = left.pop()
+        if number_of(asked, _TYPE) == _TUPLE:
+            left += messages_of(proto, asked, _OF_TUPLE)
+        elif _splits_an_array(proto, asked):
+            return True
+    return False
+
+
+def _splits_an_array(proto: Proto, sharding: list[Entry]) -> bool:
+    """Of a sharding that is no tuple, whether it does."""
     dimensions = messages_of(proto, message_of(proto, sharding, _NAMED), _DIMENSIONS)
-    return kind != _REPLICATED or any(
+    is_replicated = number_of(sharding, _TYPE) == _REPLICATED
+    return not is_replicated or any(
         messages_of(proto, dimension, _AXES) for dimension in dimensions
     )

@@ -329,3 +329,13 @@ def test_what_it_keeps_may_be_read_by_what_makes_batches(
 
     assert hook is not None
     assert hook.effects.doubt == doubt
+
+
+def test_names_that_stand_for_each_other_are_told_soon(tmp_path: Path) -> None:
+    """Each of 20 is given all the others: 20 ** 6 ways, were each asked again."""
+    names = [f"a{number}" for number in range(20)]
+    body = "\n        ".join(f"{each} = {one}" for each in names for one in names)
+    body += "\n        a0.append(1)\n        print(self.model.predict(x))"
+    program = f"{BEGIN}    def on_batch_end(self, batch, logs=None):\n        {body}\n"
+
+    assert "if batch % 100 == 0:" in edited(tmp_path, program, "predict")

@@ -74,3 +74,23 @@ def test_fit_that_says_how_often_already_is_none(more: str, tmp_path: Path) -> N
     source = source_of(tmp_path, f"model.fit(a, validation_data=b, {more})\n")
 
     assert source.validated_on("train.py", 1) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("EVERY = STEPS\nSTEPS = 5", "every 5 batches"),
+        ("EVERY = EVERY", ""),
+        ("EVERY = OTHER\nOTHER = EVERY", ""),
+        ("EVERY = 4\nEVERY += 1", ""),
+    ],
+)
+def test_a_number_by_names_of_names(given: str, words: str, tmp_path: Path) -> None:
+    program = (
+        "from keras.callbacks import ModelCheckpoint\n"
+        f"fit(x, [ModelCheckpoint('a', save_freq=EVERY)])\n{given}\n"
+    )
+    found = source_of(tmp_path, program).saved_often("train.py", 2)
+
+    assert words in (found.words if found is not None else "")
+    assert (found is None) == (not words)

@@ -85,3 +85,16 @@ def test_the_words_say_where_and_why(tmp_path: Path) -> None:
 )
 def test_what_is_kept_or_unknown_is_none(made: str, tmp_path: Path) -> None:
     assert once(tmp_path, made) == ""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "state = nnx.Optimizer(state)",
+        "state = nnx.Optimizer(other); other = nnx.Optimizer(state)",
+    ],
+)
+def test_what_is_made_of_itself_holds_no_new_optimizer(
+    made: str, tmp_path: Path
+) -> None:
+    assert once(tmp_path, made) == ""

@@ -205,6 +205,10 @@ def test_what_is_cached_already_or_made_anew(stages: str) -> None:
             "model.fit(make(x, y), epochs=a.epochs)",
             True,
         ),
+        ("model.fit(make(x, y), epochs=int(os.environ.get('EPOCHS', '9')))", True),
+        ("model.fit(make(x, y), epochs=int(os.environ.get('EPOCHS', '²')))", False),
+        (f"model.fit(make(x, y), epochs=int('{'9' * 5000}'))", False),
+        ("EPOCHS = EPOCHS\nmodel.fit(make(x, y), epochs=EPOCHS)", False),
     ],
 )
 def test_how_often_the_source_shows_that_it_runs(fit: str, *, again: bool) -> None:
@@ -286,3 +290,15 @@ def test_a_generator_that_reads_files() -> None:
 
     assert found.reads_files
     assert found.is_same
+
+
+def test_numbers_of_many_names_are_told_soon() -> None:
+    """Each name is a sum of the next ones: 30 ** 10 ways, were each asked again."""
+    sums = "\n".join(
+        f"a{n} = {' + '.join(f'a{n + k}' for k in range(1, 31))}" for n in range(60)
+    )
+    fit = f"{sums}\nmodel.fit(make(x, y), epochs=a0)"
+
+    program = PROGRAM.replace("model.fit(make(x, y), epochs=EPOCHS)", fit)
+
+    assert not one(program=program).comes_again

@@ -141,3 +141,24 @@ def test_what_a_compiler_is_given_is_compiled_where_it_is_called() -> None:
     (parsed,) = files_of(program)
 
     assert compiled_on([parsed], parsed, 23) == {"train_step"}
+
+
+def test_a_length_by_the_name_of_another_is_known() -> None:
+    program = JAX.replace(
+        "LENGTH, WIDTH = 64, 8", "LENGTH = STEPS\nSTEPS, WIDTH = 64, 8"
+    )
+    found = found_in(program)
+
+    assert found is not None
+    assert found.rounds == 64
+
+
+@pytest.mark.parametrize(
+    "length",
+    ["99999999999999999999", "0x" + "f" * 4000, "LENGTH", "WIDTH\nWIDTH = LENGTH"],
+)
+def test_a_length_that_no_loop_has_is_unknown(length: str) -> None:
+    """More than a range can have, and names that stand for themselves."""
+    program = JAX.replace("LENGTH, WIDTH = 64, 8", f"LENGTH = {length}")
+
+    assert found_in(program) is None

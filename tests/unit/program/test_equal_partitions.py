@@ -21,6 +21,11 @@ TUPLE_SPLIT = hlo.field(1, 2) + hlo.field(5, REPLICATED) + hlo.field(5, TILED)
 TUPLE_WHOLE = hlo.field(1, 2) + hlo.field(5, REPLICATED) + hlo.field(5, NAMED_WHOLE)
 
 
+NESTED = NAMED_WHOLE
+for _ in range(3000):
+    NESTED = hlo.field(1, 2) + hlo.field(5, NESTED)
+
+
 def program(*shardings: bytes, partitions: int = 4, opcode: str = "add") -> Module:
     entry = hlo.computation(
         1, hlo.op(1, "parameter", "f32[8,8]"), hlo.op(2, opcode, "f32[8,8]", 1, 1)
@@ -33,7 +38,7 @@ def program(*shardings: bytes, partitions: int = 4, opcode: str = "add") -> Modu
     )
 
 
-@pytest.mark.parametrize("whole", [REPLICATED, NAMED_WHOLE, TUPLE_WHOLE])
+@pytest.mark.parametrize("whole", [REPLICATED, NAMED_WHOLE, TUPLE_WHOLE, NESTED])
 def test_nothing_is_split(whole: bytes) -> None:
     assert equal_partitions(program(REPLICATED, whole)) == 4
 
