@@ -244,7 +244,9 @@ def _predicted_in_steps(
     mostly build their pipelines.
     """
     statements = account.parts[0].statements if account.parts else ()
-    is_all = all(part.kind == PREDICTS for part in statements)
+    predicted = sum(part.fraction for part in statements if part.kind == PREDICTS)
+    # of a library's loop only the lines that it calls back are statements
+    is_all = predicted > (1 - _SOME) * (account.parts[0].fraction if statements else 0)
     within = " within the loop" if is_all else " within the training loop"
     return [
         _of_a_model(_by_samples(part, account, within), part, source)
@@ -499,6 +501,21 @@ _COMPILE_THE_CALL = _code(
     "function (tf.function, jax.jit), or do it less often.",
     "it is traced anew for another shape: pad the last batch, or drop it",
 )
+_COMPILE_THE_MODEL = Fix(
+    "code",
+    "predict runs the model's ops one by one, as Keras does where run_eagerly=True or "
+    "tf.config.run_functions_eagerly(True) asks for it: let it compile them. Does it "
+    "get a few rows at a time? Then predict on all rows in one call.",
+    "model.compile(optimizer, loss, run_eagerly=False)\n"
+    "scores = model.predict(rows, verbose=0)            # one call",
+    {},
+    "any TensorFlow 2",
+    "What Python in the model's layers prints or counts, it does once, when it is "
+    "traced.",
+    cures="a model that predict runs op by op",
+    before="model.compile(optimizer, loss, run_eagerly=True)\n"
+    "for row in rows:\n    scores.append(model.predict(row[None], verbose=0))",
+)
 _ASK_WHAT_FILLS = _code(
     "The samples do not show what happens then. Does a shuffle buffer or a "
     "cache fill, as at the beginning of each epoch? Then shuffle before the costly "
@@ -540,6 +557,7 @@ _PREDICT_AT_ONCE = Fix(
     cures="a pipeline that Keras builds for each call of predict or evaluate",
     before="for row in rows:\n    scores.append(model.predict(row[None], verbose=0))",
 )
+_PREDICT = pattern(r"\.predict\(")
 _SESSION = pattern(r"[Ss]ession|placeholder|\bv1\b")
 """In a program of TensorFlow 1; a tf.function builds its graphs without."""
 _BUILD_ONCE = Fix(
@@ -580,10 +598,12 @@ def _fix_of(part: RunPart) -> Fix | None:
         return _COMPILE_SELDOM if again else _COMPILE_ONCE
     if part.fills and part.what != LONG_PAUSES:
         return _SHUFFLE_FIRST
+    if part.what == FREEING and any(_PREDICT.search(at.text) for at in part.places):
+        return _PREDICT_AT_ONCE
     if part.what in _BY_NAME:
         return _BY_NAME[part.what]
     if part.op_by_op >= _MUCH * part.fraction:
-        return _COMPILE_THE_CALL
+        return _COMPILE_THE_MODEL if part.kind == PREDICTS else _COMPILE_THE_CALL
     return _of_kind(part)
 
 

@@ -13,6 +13,7 @@ from tfadvisor.causes import Cause, Done, RunDone, RunPlace, causes_of, ties_of
 from tfadvisor.metrics.between_dispatches import host_frame
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import class_shares, counted_hosts, share_of_spent
+from tfadvisor.patterns import pattern
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.attribution import Spent
 from tfadvisor.timeline.names.doings import Doing
@@ -416,6 +417,9 @@ def converting_times(question: Question) -> str:
     return f", {count:,.0f} times a step"
 
 
+_LOOPS_OF_KERAS = pattern(r"\.(?:fit|evaluate|predict)\(")
+
+
 def _in_words(place: RunPlace) -> str:
     return place_in_words(place.file, place.line, place.function)
 
@@ -425,13 +429,23 @@ def tensor_making_fraction(question: Question) -> float:
     """Share of the steps in which TensorFlow makes tensors of what Python has, by
     samples of the whole run; whether of lists or of arrays they do not show.
     """
-    return _by_samples(question, Doing.CONVERTING).fraction
+    return _tensors_made(question).fraction
+
+
+def _tensors_made(question: Question) -> RunDone:
+    """Raises MetricAbsent."""
+    source, found = question.settings.source, _by_samples(question, Doing.CONVERTING)
+    place = found.places[0]
+    text = "" if source is None else source.text_at(place.file, place.line)
+    if _LOOPS_OF_KERAS.search(text):
+        raise MetricAbsent("Keras' own loop makes them, of what it keeps itself")
+    return found
 
 
 @fact
 def tensor_making_place(question: Question) -> str:
     """The line of the program that takes most of that: `main (train.py:60)`."""
-    return _in_words(_by_samples(question, Doing.CONVERTING).places[0])
+    return _in_words(_tensors_made(question).places[0])
 
 
 @fact
@@ -439,8 +453,7 @@ def tensor_making_part(question: Question) -> str:
     """The part of an array of the device that this line takes with an index of its
     loop, so that the index is made a tensor: `rows[i:i + 1]`.
     """
-    source = question.settings.source
-    place = _by_samples(question, Doing.CONVERTING).places[0]
+    source, place = question.settings.source, _tensors_made(question).places[0]
     part = None if source is None else source.indexed(place.file, place.line)
     if part is None:
         raise MetricAbsent("the source shows no part of an array there")

@@ -73,14 +73,17 @@ def before_words(report: Report) -> str:
 
 def unrecorded_words(report: Report) -> str:
     """` (50 ms while nothing is recorded)`: how long a step is then, where that is
-    another time; "" where it is not, or not the same step.
+    another time, or that it is another step; "" where it is the same.
     """
     times = _unlike(report.run_account, report.steps, _OTHER_TIME)
     if times is None:
         return _estimated_words(report)
-    if max(times) >= _ANOTHER_STEP * min(times):
-        return ""
-    return f" ({duration(times[1])} while nothing is recorded)"
+    recorded, alone = times
+    if alone >= _ANOTHER_STEP * recorded:
+        return f" (parts of a round of {duration(alone)})"
+    if recorded >= _ANOTHER_STEP * alone:
+        return f" (a round of the loop takes {duration(alone)})"
+    return f" ({duration(alone)} while nothing is recorded)"
 
 
 def _estimated_words(report: Report) -> str:

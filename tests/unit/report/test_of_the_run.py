@@ -65,8 +65,13 @@ def test_one_line_that_takes_all_is_not_repeated() -> None:
 
 @pytest.mark.parametrize(
     ("share", "words"),
-    [(0.8, "while nothing is recorded"), (0.95, ""), (0.4, "")],
-    ids=["longer while recorded", "as long", "another step"],
+    [
+        (0.8, "({} while nothing is recorded)"),
+        (0.95, ""),
+        (0.4, "(a round of the loop takes {})"),
+        (5.0, "(parts of a round of {})"),
+    ],
+    ids=["longer while recorded", "as long", "several rounds", "parts of a round"],
 )
 def test_the_head_says_how_long_a_step_is_while_nothing_is_recorded(
     share: float, words: str
@@ -80,8 +85,8 @@ def test_the_head_says_how_long_a_step_is_while_nothing_is_recorded(
         replace(report, run_account=replace(report.run_account, step_ms=step_ms))
     )
 
-    assert ("while nothing is recorded" in head) is bool(words)
-    assert not words or f"({duration(step_ms)} {words})" in head
+    assert ("while nothing is recorded" in head) is words.endswith("is recorded)")
+    assert words.format(duration(step_ms)) in head
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_a_loop_that_a_long_compilation_unrolls_is_shown_as_a_scan(
     words = said_of(tmp_path, LOOPS)
 
     assert "`for t in range(100)` in train (train.py:5)" in words
-    assert "x, _ = jax.lax.scan(turn, x, jnp.arange(100))" in words
+    assert "carry, values = jax.lax.scan(turn, first, jnp.arange(100))" in words
 
 
 def test_why_anything_else_compiles_for_long_is_asked(tmp_path: Path) -> None:

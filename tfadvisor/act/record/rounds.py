@@ -43,6 +43,11 @@ rounds to be seen as regular.
 """
 _LEAST_SAMPLES = 4
 """Between two samples nobody sees what is shorter."""
+_LONG_STAY = 8
+"""Samples in a row at one line. Where a line takes half of each round, chance makes
+such a run once in 256."""
+_FEWEST_LONG = 8
+"""Rounds that are made of such stays."""
 _REGULAR = 0.7
 """The lower quarter over the median of rounds; of returns that chance makes between
 samples it is 0.42.
@@ -251,14 +256,18 @@ def timed(
     """
     if counted is not None:
         return loop
-    return replace(loop, median_ms=round_ms(samples, loop))
+    return replace(loop, median_ms=round_ms(samples, loop.in_samples))
 
 
-def round_ms(samples: Samples, loop: ProgramLoop) -> float:
+Place = tuple[str, str, int, int]
+"""Of a loop, as in `HOST.samples.json`."""
+
+
+def round_ms(samples: Samples, loop: Place) -> float:
     """By the returns to the program's line that takes most of the loop: regular ones,
-    several samples apart, from what no condition keeps out of other rounds. 0 where
-    there are none, as in rounds that are too short to be seen, or of which one line
-    takes all.
+    several samples apart, from what no condition keeps out of other rounds; or, where
+    the loop stays long there and long elsewhere, all. 0 where there are none, as in
+    rounds that are too short to be seen, or of which one line takes all.
     """
     at, numbers = samples.ticks()
     recent = at >= at[-1] - int(_TIMED_SECONDS * 1e9) if len(at) else at > 0
@@ -273,10 +282,14 @@ def round_ms(samples: Samples, loop: ProgramLoop) -> float:
     seldom = np.array(
         [_is_on_condition(samples, stack, loop) for stack in samples.stacks]
     )
-    kept = ~seldom[numbers] | (line == most)
+    kept = ~seldom[numbers]
     at, line = at[kept], line[kept]
     begins = (line[1:] == most) & (line[:-1] != most) & (line[:-1] >= 0)
     rounds = np.diff(at[1:][begins])
+    if seldom[lines == most].any():
+        return 0.0
+    if len(rounds) >= _FEWEST_LONG and _stays_long(line == most, line >= 0):
+        return float(np.median(rounds)) / 1e6
     elsewhere = int(((line >= 0) & (line != most)).sum())
     is_met = elsewhere >= _SURELY_MET * int(begins.sum())
     if len(rounds) < (_FEWEST_ROUNDS if is_met else _FEWEST_BY_CHANCE):
@@ -284,6 +297,21 @@ def round_ms(samples: Samples, loop: ProgramLoop) -> float:
     usual, short = float(np.median(rounds)), float(np.quantile(rounds, 0.25))
     is_seen = usual >= _LEAST_SAMPLES * samples.every_ns
     return usual / 1e6 if is_seen and short >= _REGULAR * usual else 0.0
+
+
+def _stays_long(at_most: BoolArray, in_loop: BoolArray) -> bool:
+    """Whether most stays at the line that takes most are long, and so are most between
+    them: rounds that are shorter than such a stay would show both lines in it.
+    at_most, in_loop: of each sample.
+    """
+    changes = np.flatnonzero(np.diff(at_most)) + 1
+    stays = np.diff(changes)  # between the first change and the last
+    if not len(stays):
+        return False
+    is_at_most = at_most[changes[:-1]]
+    is_whole = np.logical_and.reduceat(in_loop, changes)[:-1]
+    each = [stays[is_whole & (is_at_most == here)] for here in (True, False)]
+    return all(len(of_one) and np.median(of_one) >= _LONG_STAY for of_one in each)
 
 
 def _usual(began: Iterable[tuple[str, str] | None]) -> tuple[str, str] | None:
@@ -304,21 +332,21 @@ def _are_whole(samples: Samples) -> BoolArray:
     return np.array([function == usual for function in began], np.bool_)
 
 
-def _is_on_condition(samples: Samples, stack: Sequence[int], loop: ProgramLoop) -> bool:
+def _is_on_condition(samples: Samples, stack: Sequence[int], loop: Place) -> bool:
     """Whether the program's loop is at a line that a condition of its guards."""
-    looping, function, first, last = loop.in_samples
+    looping, function, first, last = loop
     guarded = _guarded_lines(looping, first, last)
     calls = (samples.frames[number] for number in stack)
     lines = [line for file, name, line in calls if (file, name) == (looping, function)]
     return bool(lines) and lines[-1] in guarded
 
 
-def _line_of_loop(samples: Samples, stack: Sequence[int], loop: ProgramLoop) -> int:
+def _line_of_loop(samples: Samples, stack: Sequence[int], loop: Place) -> int:
     """The number of the innermost frame of the program while the loop is open, -1
     outside of it, and where it does what is no step.
     """
     frames = samples.frames
-    looping, function, first, last = loop.in_samples
+    looping, function, first, last = loop
     is_open = any(
         frames[number][:2] == (looping, function) and first <= frames[number][2] <= last
         for number in stack

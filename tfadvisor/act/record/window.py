@@ -20,7 +20,7 @@ from tfadvisor.act.record.injected.tfadvisor_hook.letters import (
 )
 from tfadvisor.act.record.pace import Compiling, Pace, pace_of
 from tfadvisor.act.record.program_times import ProgramTimes
-from tfadvisor.act.record.rounds import ProgramLoop
+from tfadvisor.act.record.rounds import ProgramLoop, round_ms
 from tfadvisor.act.record.watch import Watch, first_in_loop
 from tfadvisor.analysis import Options, ReadRun, read_run
 from tfadvisor.errors import TraceError
@@ -29,7 +29,7 @@ from tfadvisor.trace import choose_run
 from tfadvisor.trace.counters import ENDING
 from tfadvisor.trace.noted_ops import OPS_ENDING
 from tfadvisor.trace.noted_sources import SOURCES_ENDING
-from tfadvisor.trace.samples import SAMPLES_ENDING
+from tfadvisor.trace.samples import SAMPLES_ENDING, Samples
 
 _TRACE_ENDING = ".xplane.pb"
 
@@ -278,7 +278,15 @@ def add_samples(folder: Path, watch: Watch) -> None:
         letter = read_letter(str(file))
         if letter is not None and letter["threads"]:
             pid = int(letter["threads"][0][2].partition(" ")[0])
-            write_letter(str(file), {**letter, **seen.of_process(pid)})
+            write_letter(str(file), _with_rounds({**letter, **seen.of_process(pid)}))
+
+
+def _with_rounds(letter: dict[str, Any]) -> dict[str, Any]:
+    """With how long a round takes by all samples, where it was not known before."""
+    samples = msgspec.convert(letter, Samples)
+    if samples.loop is None or samples.round_ms:
+        return letter
+    return {**letter, "round_ms": round_ms(samples, samples.loop)}
 
 
 # What they show.

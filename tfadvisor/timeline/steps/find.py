@@ -99,7 +99,15 @@ def find_steps(
     driver = driving_thread(threads)
     launching = cache(partial(calls_with_device_work, trace, threads, devices))
     round_ms = samples.round_ms if samples is not None else 0.0
-    guess = inferred_steps(trace, threads, devices, driver, launching, round_ms)
+    guess = inferred_steps(
+        trace,
+        threads,
+        devices,
+        driver,
+        launching,
+        round_ms,
+        takes_batches=samples is not None and _takes_batches(samples.loop),
+    )
     if guess is not None:
         names = tuple(f"step {index}" for index in range(len(guess.starts)))
         thread = guess.thread if guess.thread >= 0 else driver
@@ -498,6 +506,8 @@ def inferred_steps(
     driver: int,
     launching: Callable[[], Calls | None],
     round_ms: float = 0.0,
+    *,
+    takes_batches: bool = False,
 ) -> Inferred | None:
     """The first of these that gives three cycles: module executions, a launch pattern,
     the host's loop. Where a round of the loop is known, the first of its length, if any
@@ -505,7 +515,9 @@ def inferred_steps(
 
     launching: gives the calls of the function that launches most device work, asked
     only where it is needed. round_ms: of the program's loop, 0 for unknown.
+    takes_batches: whether each of its rounds is known to take a batch from tf.data.
     """
+    whole = partial(_of_batches, threads=threads, takes_batches=takes_batches)
     attempts: tuple[Callable[[], Inferred | None], ...] = (
         lambda: executions_on_device(trace),
         lambda: calls_of_jitted_function(threads, devices, driver),
@@ -515,8 +527,8 @@ def inferred_steps(
         lambda: uneven_calls(launching()),
         lambda: batches_taken(threads, driver),
         lambda: batches_taken(threads, thread_that_takes_most(threads)),
-        lambda: repeated_dispatches(threads, driver),
-        lambda: None if _are_few(launching()) else repeated_kernels(devices),
+        lambda: whole(repeated_dispatches(threads, driver)),
+        lambda: None if _are_few(launching()) else whole(repeated_kernels(devices)),
         lambda: _with_work_after(calls_of_tf_function(trace, threads, 0), devices),
     )
     first = None
@@ -528,6 +540,32 @@ def inferred_steps(
             return found
         first = first or found
     return first
+
+
+_KERAS_TRAINER = "keras/src/backend/tensorflow/trainer.py"
+_LEAST_BATCHES = 0.5
+"""Of a sequence's turns, that take a batch, to be rounds of a loop that does."""
+
+
+def _takes_batches(loop: tuple[str, str, int, int] | None) -> bool:
+    """Whether a round of the program's loop takes a batch from tf.data, as Keras' own
+    training loop on TensorFlow does, whatever data it is given.
+    """
+    return loop is not None and loop[0].replace("\\", "/").endswith(_KERAS_TRAINER)
+
+
+def _of_batches(
+    turns: Inferred | None, threads: Threads, takes_batches: bool
+) -> Inferred | None:
+    """Not the turns of a layer, as of a recurrent one that runs op by op, where a round
+    of the loop takes a batch.
+    """
+    if turns is None or not takes_batches:
+        return turns
+    asked = threads.start[threads.everywhere(HostClass.GET_NEXT)]
+    within = (asked >= turns.starts[0]) & (asked <= turns.ends[-1])
+    enough = within.sum() >= _LEAST_BATCHES * (len(turns.starts) - 1)
+    return turns if enough else None
 
 
 _SHORTEST_ROUND = 0.5

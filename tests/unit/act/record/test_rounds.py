@@ -261,7 +261,9 @@ def test_regular_returns_to_a_line_are_rounds(train: str) -> None:
     loop = ProgramLoop(train, 5, looping=train, **LOOP)
     turns = [(5, 17), (6, 3)] * 8
 
-    assert round_ms(sampled_by_turns(train, *turns), loop) == pytest.approx(200)
+    assert round_ms(sampled_by_turns(train, *turns), loop.in_samples) == pytest.approx(
+        200
+    )
 
 
 def test_stacks_that_were_read_while_they_changed_hide_no_rounds(train: str) -> None:
@@ -272,7 +274,7 @@ def test_stacks_that_were_read_while_they_changed_hide_no_rounds(train: str) -> 
     stacks = [[number % 3] for number in range(24)]
     samples = replace(samples, frames=torn, stacks=stacks)
 
-    assert round_ms(samples, loop) == pytest.approx(200)
+    assert round_ms(samples, loop.in_samples) == pytest.approx(200)
 
 
 def test_samples_time_no_rounds_that_python_counted(train: str) -> None:
@@ -293,7 +295,7 @@ def test_what_chance_meets_between_samples_is_no_round(train: str) -> None:
     by_chance = [2, 31, 1, 9, 4, 55, 3, 17, 1, 6, 24, 2, 40, 5]
     turns = [turn for count in by_chance for turn in ((5, count), (6, 1))]
 
-    assert round_ms(sampled_by_turns(train, *turns), loop) == 0.0
+    assert round_ms(sampled_by_turns(train, *turns), loop.in_samples) == 0.0
 
 
 def test_what_a_condition_guards_makes_no_rounds(tmp_path: Path) -> None:
@@ -305,12 +307,40 @@ def test_what_a_condition_guards_makes_no_rounds(tmp_path: Path) -> None:
     turns = [(3, 22), (5, 3)] * 8
     unguarded = "\n".join((*lines[:3], "  if n % 25: pass", "  save()"))
 
-    assert round_ms(sampled_by_turns(str(file), *turns), loop) == 0.0
+    assert round_ms(sampled_by_turns(str(file), *turns), loop.in_samples) == 0.0
 
     other = tmp_path / "other.py"
     other.write_text(unguarded)
     again = replace(loop, file=str(other), looping=str(other))
-    assert round_ms(sampled_by_turns(str(other), *turns), again) == pytest.approx(250)
+    assert round_ms(
+        sampled_by_turns(str(other), *turns), again.in_samples
+    ) == pytest.approx(250)
+
+
+def test_the_line_that_takes_most_is_in_each_round(tmp_path: Path) -> None:
+    """Line 5 waits every tenth round for those before, for most of the time."""
+    file = tmp_path / "train.py"
+    lines = "def main():", " for n in steps:", "  step()", "  if n % 10:", "   read()"
+    file.write_text("\n".join(lines))
+    loop = ProgramLoop(str(file), 3, looping=str(file), **{**LOOP, "lines": (2, 5)})
+    samples = sampled_by_turns(str(file), *[(3, 10), (5, 40)] * 8)
+
+    assert round_ms(samples, loop.in_samples) == 0.0
+
+
+def test_rounds_of_long_stays_need_not_be_regular(train: str) -> None:
+    """Line 5 for 300 ms to 3 s, as it may compile, and line 6 for 200 ms: the eight
+    whole rounds take 0.5, 0.6, 1, 1.1, 1.7, 1.7, 2.2 and 3.2 s. Where line 6 is met for
+    70 ms each may be many.
+    """
+    loop = ProgramLoop(train, 5, looping=train, **LOOP)
+    lengths = [30, 150, 80, 200, 30, 90, 150, 40, 300, 60]
+    turns = [turn for count in lengths for turn in ((5, count), (6, 20))]
+    short = [turn for count in lengths for turn in ((5, count), (6, 7))]
+
+    whole = sampled_by_turns(train, *turns)
+    assert round_ms(whole, loop.in_samples) == pytest.approx(1400)
+    assert round_ms(sampled_by_turns(train, *short), loop.in_samples) == 0.0
 
 
 def test_four_returns_from_single_samples_are_chance(train: str) -> None:
@@ -318,14 +348,16 @@ def test_four_returns_from_single_samples_are_chance(train: str) -> None:
     loop = ProgramLoop(train, 5, looping=train, **LOOP)
     turn = [(5, 29), (6, 1)]
 
-    assert round_ms(sampled_by_turns(train, *turn * 6), loop) == 0.0
-    assert round_ms(sampled_by_turns(train, *turn * 14), loop) == pytest.approx(300)
+    assert round_ms(sampled_by_turns(train, *turn * 6), loop.in_samples) == 0.0
+    assert round_ms(
+        sampled_by_turns(train, *turn * 14), loop.in_samples
+    ) == pytest.approx(300)
 
 
 def test_a_line_that_takes_all_has_no_rounds_to_see(train: str) -> None:
     loop = ProgramLoop(train, 5, looping=train, **LOOP)
 
-    assert round_ms(sampled_by_turns(train, (5, 500)), loop) == 0.0
+    assert round_ms(sampled_by_turns(train, (5, 500)), loop.in_samples) == 0.0
 
 
 # What a program does that is no step.
@@ -409,7 +441,9 @@ def test_an_epoch_is_no_round_of_fit() -> None:
         looping=keras,
     )
 
-    assert round_ms(sampled(8 * [(steps, 70), (f"{ends}:40", 30)]), loop) == 0.0
+    assert (
+        round_ms(sampled(8 * [(steps, 70), (f"{ends}:40", 30)]), loop.in_samples) == 0.0
+    )
     callbacks = f"{fit}:400 train.py:on:9"
     by_turns = sampled(8 * [(steps, 70), (callbacks, 30)])
-    assert round_ms(by_turns, loop) == pytest.approx(1000)
+    assert round_ms(by_turns, loop.in_samples) == pytest.approx(1000)

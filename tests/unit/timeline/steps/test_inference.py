@@ -81,12 +81,47 @@ def test_a_round_of_the_loop_tells_a_step_from_its_parts(
         )
     monkeypatch.setattr(
         "tfadvisor.timeline.steps.find.read_samples",
-        lambda *_: SimpleNamespace(step="", round_ms=round_ms),
+        lambda *_: SimpleNamespace(step="", round_ms=round_ms, loop=None),
     )
 
     steps = built.timeline().steps
 
     assert float(np.median(periods(steps))) == period
+
+
+_KERAS = "/venv/lib/python3.11/site-packages/keras/src/backend/tensorflow/trainer.py"
+
+
+@pytest.mark.parametrize(
+    ("loop", "batches", "is_step"),
+    [
+        (_KERAS, 0, False),
+        (_KERAS, 1, False),
+        (_KERAS, 2, True),
+        ("/home/me/train.py", 0, True),
+    ],
+)
+def test_the_turns_of_a_layer_are_no_steps_of_a_loop_that_takes_batches(
+    monkeypatch: pytest.MonkeyPatch, loop: str, batches: int, is_step: bool
+) -> None:
+    """A recurrent layer runs four ops for each of five times, one by one, within one
+    batch of Keras' fit; with two batches in them the five may be batches.
+    """
+    built = trace().busy("GPU:0", (0, 1000))
+    for index in range(5):
+        for position, name in enumerate("abcd"):
+            at = index * 100 + position * 10
+            built.call(f"PjitFunction({name})", at, at + 5)
+        if index < batches:
+            built.call("IteratorGetNext", index * 100 + 50, index * 100 + 60)
+    monkeypatch.setattr(
+        "tfadvisor.timeline.steps.find.read_samples",
+        lambda *_: SimpleNamespace(step="", round_ms=0.0, loop=(loop, "fit", 397, 402)),
+    )
+
+    steps = built.timeline().steps
+
+    assert (steps.source is StepSource.LAUNCH_PATTERN) is is_step
 
 
 def test_xprofs_vector_without_markers_has_eight_periods() -> None:
