@@ -591,20 +591,23 @@ _OFTEN = 4
 
 
 def _fix_of(part: RunPart) -> Fix | None:
-    if _is_much(part, "building"):
+    if _is_much(part, "building") or _is_freed_by_predict(part):
         return _PREDICT_AT_ONCE
     if part.kind == "compile" or _is_much(part, "compile"):
         again = (part.turns or _OFTEN) >= _OFTEN
         return _COMPILE_SELDOM if again else _COMPILE_ONCE
     if part.fills and part.what != LONG_PAUSES:
         return _SHUFFLE_FIRST
-    if part.what == FREEING and any(_PREDICT.search(at.text) for at in part.places):
-        return _PREDICT_AT_ONCE
     if part.what in _BY_NAME:
         return _BY_NAME[part.what]
     if part.op_by_op >= _MUCH * part.fraction:
         return _COMPILE_THE_MODEL if part.kind == PREDICTS else _COMPILE_THE_CALL
     return _of_kind(part)
+
+
+def _is_freed_by_predict(part: RunPart) -> bool:
+    calls = (_PREDICT.search(place.text) for place in part.places)
+    return part.what == FREEING and any(calls)
 
 
 def _load_ahead(part: RunPart) -> Fix:

@@ -13,7 +13,6 @@ from tfadvisor.advice.outside import Outside, covers_all_of, of_the_run, outside
 from tfadvisor.causes import ProgramSource
 from tfadvisor.causes.account import (
     BUILDING,
-    FREEING,
     FIRST_BATCH,
     FREEING,
     LONG_PAUSES,

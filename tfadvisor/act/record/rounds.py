@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from tfadvisor.act.record.answers import GivenOrder, answers_to
 from tfadvisor.act.record.board import Board, Process
 from tfadvisor.act.record.watch import SeenStacks, Watch
-from tfadvisor.arrays import BoolArray
+from tfadvisor.arrays import BoolArray, Int64Array
 from tfadvisor.files import read_small_text
 from tfadvisor.timeline.names.stack_frames import (
     BESIDE_STEPS,
@@ -269,34 +269,41 @@ def round_ms(samples: Samples, loop: Place) -> float:
     the loop stays long there and long elsewhere, all. 0 where there are none, as in
     rounds that are too short to be seen, or of which one line takes all.
     """
-    at, numbers = samples.ticks()
-    recent = at >= at[-1] - int(_TIMED_SECONDS * 1e9) if len(at) else at > 0
-    recent &= _are_whole(samples)[numbers]
-    at, numbers = at[recent], numbers[recent]
-    lines = np.array([_line_of_loop(samples, stack, loop) for stack in samples.stacks])
-    line = lines[numbers] if len(numbers) else numbers
-    if not (line >= 0).any():
-        return 0.0
-
-    most = np.bincount(line[line >= 0]).argmax()
-    seldom = np.array(
-        [_is_on_condition(samples, stack, loop) for stack in samples.stacks]
-    )
-    kept = ~seldom[numbers]
-    at, line = at[kept], line[kept]
+    at, line, most = _lines_of_loop(samples, loop)
     begins = (line[1:] == most) & (line[:-1] != most) & (line[:-1] >= 0)
     rounds = np.diff(at[1:][begins])
-    if seldom[lines == most].any():
-        return 0.0
-    if len(rounds) >= _FEWEST_LONG and _stays_long(line == most, line >= 0):
-        return float(np.median(rounds)) / 1e6
+    is_long = len(rounds) >= _FEWEST_LONG and _stays_long(line == most, line >= 0)
     elsewhere = int(((line >= 0) & (line != most)).sum())
     is_met = elsewhere >= _SURELY_MET * int(begins.sum())
     if len(rounds) < (_FEWEST_ROUNDS if is_met else _FEWEST_BY_CHANCE):
         return 0.0
     usual, short = float(np.median(rounds)), float(np.quantile(rounds, 0.25))
     is_seen = usual >= _LEAST_SAMPLES * samples.every_ns
-    return usual / 1e6 if is_seen and short >= _REGULAR * usual else 0.0
+    is_regular = is_seen and short >= _REGULAR * usual
+    return usual / 1e6 if is_long or is_regular else 0.0
+
+
+def _lines_of_loop(samples: Samples, loop: Place) -> tuple[Int64Array, Int64Array, int]:
+    """(when, at which line, the line that takes most) of the last samples that lie in
+    no condition's guard: numbers of frames, -1 outside of the loop. No samples where
+    what takes most is guarded.
+    """
+    at, numbers = samples.ticks()
+    recent = at >= at[-1] - int(_TIMED_SECONDS * 1e9) if len(at) else at > 0
+    recent &= _are_whole(samples)[numbers]
+    at, numbers = at[recent], numbers[recent]
+    lines = np.array(
+        [_line_of_loop(samples, stack, loop) for stack in samples.stacks], np.int64
+    )
+    line = lines[numbers]
+    most = int(np.bincount(line[line >= 0], minlength=1).argmax())
+    seldom = np.array(
+        [_is_on_condition(samples, stack, loop) for stack in samples.stacks], np.bool_
+    )
+    if seldom[lines == most].any():
+        return at[:0], line[:0], most
+    kept = ~seldom[numbers]
+    return at[kept], line[kept], most
 
 
 def _stays_long(at_most: BoolArray, in_loop: BoolArray) -> bool:
