@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -16,10 +16,11 @@ from tfadvisor.advice.findings import CaptureNote, Finding, Tried, Verdict
 from tfadvisor.advice.judging.judge_rules import Fired, run_rules
 from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.advice.measured import Measured
-from tfadvisor.errors import TraceError
+from tfadvisor.errors import SourceUnread, TraceError
 from tfadvisor.files import replace_file
 from tfadvisor.metrics import Metrics, Settings, measure
 from tfadvisor.metrics.one_by_one import step_function
+from tfadvisor.program_files import check_program
 from tfadvisor.report import MetricValue, Report, StepsInfo
 from tfadvisor.report.assembly.attribution import attribution
 from tfadvisor.report.assembly.report import (
@@ -96,14 +97,18 @@ class Options(msgspec.Struct, frozen=True):
     measured: Measured | None = None
     """What experiments with the program's parts came to; None where none were made."""
     source: Path | None = None
-    """A folder with the program's files, which are read and never run; None for those
-    that were noted beside the trace.
+    """A folder with the program's files, or its script, which are read and never run;
+    None for those that were noted beside the trace.
     """
     within: Path | None = None
     """A folder out of which no noted file is read; None for any place."""
 
     def program_source(self, files: Iterable[Path]) -> ProgramSource | None:
-        """The program's files, where they are given or noted. files: of the run."""
+        """The program's files, where they are given or noted. files: of the run. Raises
+        UsageError for a place that holds none.
+        """
+        if self.source is not None:
+            check_program(self.source)
         noted = noted_beside(files)
         if self.within is not None:
             noted = tuple(file for file in noted if file.lies_in(self.within))
@@ -370,7 +375,10 @@ def _judged(
 ) -> Window:
     source = options.program_source(run.files)
     samples = _samples_beside(run)
-    account, no_account = _account(samples, summary, source)
+    try:
+        account, no_account = _account(samples, summary, source)
+    except SourceUnread:
+        account, no_account = _account(samples, summary, None)
     settings = Settings(options.parameters, options.bandwidth_gb_s, source, account)
     metrics = measure(summary, settings)
     fired = run_rules(catalogue.rules, metrics)
@@ -403,16 +411,19 @@ def _report(
         source=window.source,
         measured=options.measured,
     )
-    report = assemble(
-        window.summary,
-        window.metrics,
-        window.fired,
-        catalogue,
-        evidence,
-        window.source,
-    )
-    notes = (*beside.notes, *unread)
+    found = window.summary, window.metrics, window.fired, catalogue
+    try:
+        report = assemble(*found, evidence, window.source)
+    except SourceUnread:
+        report = assemble(*found, replace(evidence, source=None), None)
+    notes = (*beside.notes, *unread, *_of_source(window.source))
     return replace(report, capture=(*notes, *report.capture))
+
+
+def _of_source(source: ProgramSource | None) -> Iterator[CaptureNote]:
+    """What is not known of the program."""
+    for unread in source.unread if source is not None else ():
+        yield CaptureNote("source", unread, "", "")
 
 
 def _account(

@@ -77,6 +77,12 @@ class UsageError(AdvisorError):
     exit_code = 2
 
 
+class SourceUnread(Exception):
+    """A question about the program's source failed; the message says which, as the end
+    of a sentence.
+    """
+
+
 @contextmanager
 def written(place: str) -> Iterator[None]:
     """Raises UsageError where what is inside cannot be written. place: with the option

@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.causes.account import RunPlace, RunShare
+from tfadvisor.causes.answered import notes_failures
 from tfadvisor.causes.arrays_of_values import makes_array
 from tfadvisor.causes.call_in_loop import CallInLoop, call_in_loop
 from tfadvisor.causes.called import Function, calls_in, last_name
@@ -147,16 +148,19 @@ class CalledInLoop(NamedTuple):
     """Whether what the function gives may go into the step, through objects too."""
 
 
+@notes_failures
 class ProgramSource:
     """What the program's files say of the places that a trace names."""
 
     def __init__(
         self,
-        folder: Path | None,
+        place: Path | None,
         noted: Sequence[NotedSource] = (),
     ) -> None:
         """As SourceFiles."""
-        self.files = SourceFiles(folder, noted)
+        self.files = SourceFiles(place, noted)
+        self.unread = self.files.unread
+        """What is not known of it, in sentences."""
         self._lines: dict[tuple[str, int, str, str], int] = {}
         """Those that were asked for: each walks the whole file."""
         self._host_work: dict[tuple[str, int], HostWork] = {}

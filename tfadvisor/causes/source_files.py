@@ -8,9 +8,10 @@ file is what ran.
 from __future__ import annotations
 
 import ast
+import os
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import msgspec
 
 from tfadvisor.causes.called import FileNames
 from tfadvisor.files import read_small
+from tfadvisor.program_files import lies_in, python_files, script_and_imports
 from tfadvisor.trace.noted_sources import NotedSource
 
 SAME, DIFFERS, UNKNOWN = "same", "differs", "unknown"
@@ -27,6 +29,10 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _LARGEST = 1_000_000
 """Bytes of a file that is read; no program that people write is larger."""
 _MOST_FILES = 5_000
+_DEEPEST = 100
+"""Levels of nodes in one another: copying one takes some Python calls for each, of
+which there may be 1,000.
+"""
 _SKIPPED = frozenset({"site-packages", "node_modules", "__pycache__"})
 
 
@@ -54,15 +60,17 @@ class SourceFiles:
 
     def __init__(
         self,
-        folder: Path | None,
+        place: Path | None,
         noted: Sequence[NotedSource] = (),
     ) -> None:
-        """folder: of the program, to be looked through; without one a noted file is
-        read where it was, and only if it is still what ran.
+        """place: the program's folder, to be looked through, or its script; without one
+        a noted file is read where it was, and only if it is still what ran.
         """
+        self.unread: list[str] = []
+        """What is not known of the files, in sentences."""
         self._digests = _noted_by_name(noted)
-        self._files = _noted_paths(noted) if folder is None else _by_name(folder)
-        self._only_same = folder is None
+        self._files = self._given(place) if place else _noted_paths(noted)
+        self._only_same = place is None
         self._parsed: dict[str, ParsedFile | None] = {}
         self._differ: set[str] = set()
 
@@ -83,6 +91,19 @@ class SourceFiles:
         read = [self.read(file) for file in list(self._files)[:most]]
         self._differ = differ
         return [parsed for parsed in read if parsed is not None]
+
+    def _given(self, place: Path) -> dict[str, list[Path]]:
+        if place.is_file():
+            return _by_name(_of_script(place))
+        files, is_all = _below(place)
+        if not files:
+            self.unread.append(f"--source {place} holds no Python file.")
+        if not is_all:
+            self.unread.append(
+                f"--source {place} holds more than was looked through: name the "
+                "program's own folder, or its script."
+            )
+        return _by_name(files)
 
     def left_out(self) -> tuple[str, ...]:
         """Files that were asked for and are not shown, since they are no longer what
@@ -113,6 +134,12 @@ class SourceFiles:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of the program, not of this one
                 tree = ast.parse(text)
+            if _is_deep(tree):
+                self.unread.append(
+                    f"{file} is left out: its statements or expressions are nested "
+                    f"more than {_DEEPEST} deep."
+                )
+                return None
             return ParsedFile(tree, tuple(_LINE_END.split(text)), state, file)
         except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
             return None
@@ -168,16 +195,48 @@ def _nearest(paths: list[Path]) -> list[Path]:
     return [path for path in paths if len(path.parts) == least]
 
 
-def _by_name(folder: Path) -> dict[str, list[Path]]:
-    """Python files below a folder; links that lead out of it are not followed. One that
-    does not exist has none.
-    """
+def _by_name(files: Iterable[Path]) -> dict[str, list[Path]]:
     found: dict[str, list[Path]] = {}
-    whole = folder.resolve()
-    for count, path in enumerate(folder.rglob("*.py")):
-        if count >= _MOST_FILES:
-            break
-        parts = path.relative_to(folder).parts
-        if _SKIPPED.isdisjoint(parts) and path.resolve().is_relative_to(whole):
-            found.setdefault(path.name, []).append(path)
+    for path in files:
+        found.setdefault(path.name, []).append(path)
     return found
+
+
+def _below(folder: Path) -> tuple[list[Path], bool]:
+    """Python files below a folder, but for links that lead out of it, and whether these
+    are all.
+    """
+    root = Path(os.path.realpath(folder))
+    below = python_files(folder, _MOST_FILES, lambda path: path.name not in _SKIPPED)
+    return [path for path in below.files if lies_in(path, root)], below.is_all
+
+
+def _of_script(script: Path) -> list[Path]:
+    """It, and what it imports from beside it, but for links that lead out of there."""
+    script = script.absolute()
+    root = Path(os.path.realpath(script.parent))
+
+    def is_ours(path: Path) -> bool:
+        return path == script or lies_in(path, root)
+
+    def text_of(path: Path) -> str | None:
+        return _text(path) if is_ours(path) else None
+
+    found = script_and_imports(script, script.parent, text_of)
+    return [path for path in found if is_ours(path)]
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return read_small(path, _LARGEST).decode("utf-8-sig")
+    except (OSError, ValueError):
+        return None
+
+
+def _is_deep(tree: ast.AST) -> bool:
+    """Whether it has more levels of nodes in one another than can be walked down."""
+    depth, level = 0, [tree]
+    while level and depth <= _DEEPEST:
+        depth += 1
+        level = [below for node in level for below in ast.iter_child_nodes(node)]
+    return bool(level)

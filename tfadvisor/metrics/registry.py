@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar, overload
 
 import msgspec
 
+from tfadvisor.errors import SourceUnread
 from tfadvisor.timeline.attribution import largest_places
 from tfadvisor.timeline.run import RunSummary
 from tfadvisor.units import Unit
@@ -302,7 +303,7 @@ def _told(ask: Asked[A], question: Question) -> tuple[A | None, str, bool]:
     """(the answer, why there is none, whether that is because the function failed)."""
     try:
         return ask(question), "", False
-    except MetricAbsent as absent:
+    except (MetricAbsent, SourceUnread) as absent:
         return None, str(absent), False
     except Exception as error:
         return None, f"broken: {type(error).__name__}: {error}", True

@@ -144,6 +144,30 @@ def test_a_socket_is_refused(
         is_refused(say("analyze", "s.xplane.pb"), 3, "it is a socket, not a file")
 
 
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("nowhere", "no such file or folder"),
+        ("h.xplane.pb", "it is no Python file"),
+        ("/dev/null", "it is no file and no folder"),
+    ],
+)
+def test_a_source_that_is_none_is_a_mistake(
+    say: Say, tmp_path: Path, source: str, why: str
+) -> None:
+    path = holding(good())(tmp_path)
+    remedy = "Name the program's script, or its folder."
+    for call in (("analyze", path), ("explain", "train.py:1", "--trace", path)):
+        is_refused(say(*call, "--source", tmp_path / source), 2, why, remedy)
+
+
+def test_a_source_may_be_a_script(say: Say, tmp_path: Path) -> None:
+    path = holding(good())(tmp_path)
+    (tmp_path / "train.py").write_text("x = 1\n", encoding="utf-8")
+
+    assert say("analyze", path, "--source", tmp_path / "train.py").code == 0
+
+
 @needs_shared_traces
 @pytest.mark.parametrize(
     "folder", ["no-xplane-tf22", "tfprof-demo/plugins/profile/GPU-input-bound"]

@@ -27,6 +27,8 @@ NAMES: dict[str, list[str]] = {
     "analyze --host": ["analyze", "{trace}", "--host", LONG],
     "analyze --run": ["analyze", "{logdir}", "--run", LONG],
     "analyze --disable": ["analyze", "{trace}", "--disable", LONG],
+    "analyze --source": ["analyze", "{trace}", "--source", LONG],
+    "explain --source": ["explain", "a.py:1", "--trace", "{trace}", "--source", LONG],
     "analyze --format": ["analyze", "{trace}", "--format", LONG],
     "compare": ["compare", LONG, LONG],
     "compare a snapshot": ["compare", f"{LONG}.json", "{trace}"],

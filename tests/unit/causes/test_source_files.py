@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import shutil
 import warnings
 from pathlib import Path
 
@@ -135,3 +137,47 @@ def test_lines_are_counted_as_python_counts_them(train: Path) -> None:
 
     assert found is not None
     assert found.lines == ("a = '\\d'", "\x0cb = 2", "c = 3")
+
+
+def test_links_in_circles_and_long_paths_are_left_out(tmp_path: Path) -> None:
+    """100 folders of 200 characters in one another are more than Linux opens."""
+    (tmp_path / "train.py").write_text(TEXT, "utf-8")
+    (tmp_path / "loop.py").symlink_to("loop.py")
+    before = Path.cwd()
+    os.chdir(tmp_path)
+    try:
+        for _ in range(100):
+            Path("a" * 200).mkdir()
+            os.chdir("a" * 200)
+        Path("deep.py").write_text(TEXT, "utf-8")
+    finally:
+        os.chdir(before)
+    files = SourceFiles(tmp_path)
+
+    assert files.read("train.py") is not None
+    assert files.read("loop.py") is None
+    assert files.read("deep.py") is None
+    shutil.rmtree(tmp_path / ("a" * 200), ignore_errors=True)
+
+
+def test_a_script_is_read_with_what_it_imports(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import net\n", "utf-8")
+    for name in ("net.py", "other.py"):
+        (tmp_path / name).write_text(TEXT, "utf-8")
+    files = SourceFiles(tmp_path / "train.py")
+
+    assert files.read("train.py") is not None
+    assert files.read("net.py") is not None
+    assert files.read("other.py") is None
+
+
+def test_a_file_that_is_nested_without_end_is_left_out_in_words(tmp_path: Path) -> None:
+    text = "if a == 0:\n    f()\n" + "elif a == 1:\n    f()\n" * 150
+    (tmp_path / "odd.py").write_text(text, "utf-8")
+    files = SourceFiles(tmp_path)
+
+    assert files.read("odd.py") is None
+    assert files.unread == [
+        "odd.py is left out: its statements or expressions are nested more than 100 "
+        "deep."
+    ]

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from support.trace_builder import trace
 
 from tfadvisor.analysis import Options
-from tfadvisor.causes import ProgramSource
+from tfadvisor.causes import ProgramSource, program_source
+from tfadvisor.errors import UsageError
 from tfadvisor.report.assembly.annotated import on_files
 from tfadvisor.report.forms.markdown import as_markdown
 from tfadvisor.report.forms.terminal import as_text
@@ -157,7 +158,33 @@ def test_a_file_that_differs_from_what_ran_is_said_to(program: Path) -> None:
 
 
 def test_without_a_source_there_is_none(program: Path) -> None:
-    report = a_report(program / "nowhere")
+    (program / "below").mkdir()
+    report = a_report(program / "below")
 
     assert annotated_files(report) == ()
     assert "The program's lines" not in as_text(report, details=True)
+    with pytest.raises(UsageError, match="no such file or folder"):
+        a_report(program / "nowhere")
+
+
+@pytest.mark.parametrize("asked", ["witness_of", "tie_of", "line_within"])
+def test_a_question_that_fails_costs_its_answer_and_a_note(
+    asked: str, program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked by metrics, or where the report places time on lines."""
+
+    def fails(*_given: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr(program_source, asked, fails)
+    report = a_report(program)
+
+    assert report.broken == ()
+    notes = [note.note for note in report.capture if note.rule_id == "source"]
+    assert any("could not be read whole: RecursionError in" in note for note in notes)
+
+
+def test_a_folder_without_a_program_is_said(tmp_path: Path) -> None:
+    notes = [note.note for note in a_report(tmp_path).capture]
+
+    assert f"--source {tmp_path} holds no Python file." in notes

@@ -10,7 +10,7 @@ import os
 import stat
 import tokenize
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,8 +18,11 @@ from msgspec.structs import replace
 
 from tfadvisor.errors import UsageError
 from tfadvisor.printable import one_line
+from tfadvisor.program_files import check_given, python_files, script_and_imports
 
 _MOST_FILES = 2_000
+_MOST_LOOKED_AT = 10_000
+"""Tests too."""
 _LARGEST = 150_000
 """Bytes of a file that somebody wrote."""
 _DEEPEST = 60
@@ -101,11 +104,12 @@ def read_sources(place: Path) -> Sources:
     """The program below a folder, or one script and what it imports beside it. Raises
     UsageError.
     """
-    if not place.exists():
-        raise UsageError(f"--source {place}: no such file or folder.")
+    check_given(place)
     root = (place if place.is_dir() else place.parent).resolve()
-    paths = _with_imports(place.absolute(), root)
-    if place.is_dir():
+    paths: Iterable[Path]
+    if place.is_file():
+        paths = script_and_imports(place.absolute(), root, lambda x: _text(x, root))
+    else:
         paths = _python_files(root)
 
     found: dict[str, ProgramFile] = {}
@@ -126,25 +130,22 @@ def read_sources(place: Path) -> Sources:
     )
 
 
-def _python_files(root: Path) -> Iterator[Path]:
-    count = 0
-    for folder, below, names in os.walk(root, followlinks=False):
-        ours = [subfolder for subfolder in below if _is_ours(Path(folder, subfolder))]
-        below[:] = sorted(ours)
-        for name in sorted(filter(_is_program, names)):
-            count += 1
-            if count > _MOST_FILES:
-                raise UsageError(
-                    f"{root} holds more than {_MOST_FILES:,} Python files. Name the "
-                    "program: --source train.py"
-                )
-            yield Path(folder, name)
+def _python_files(root: Path) -> list[Path]:
+    """By folder, each before those in it."""
+    found = python_files(root, _MOST_LOOKED_AT, _is_ours)
+    files = [path for path in found.files if _is_program(path.name)]
+    if not found.is_all or len(files) > _MOST_FILES:
+        raise UsageError(
+            f"{root} holds more than {_MOST_FILES:,} Python files, or more than can be "
+            "looked through. Name the program: --source train.py"
+        )
+    return sorted(files, key=lambda path: (path.parent.parts, path.name))
 
 
 def _is_ours(folder: Path) -> bool:
     """Whether it may hold the program, and no environment or tests."""
     hidden = folder.name.startswith(".") or folder.name in _NOT_OURS
-    return not hidden and not (folder / "pyvenv.cfg").exists()
+    return not hidden and not os.path.lexists(folder / "pyvenv.cfg")
 
 
 def _is_program(name: str) -> bool:
@@ -243,45 +244,7 @@ def _depth(tree: ast.AST) -> int:
     return depth
 
 
-def _with_imports(
-    script: Path,
-    root: Path,
-) -> Iterator[Path]:
-    """A script, and the modules beside it that it imports, directly or not."""
-    left, seen = [script], set()
-    while left:
-        path = left.pop(0)
-        if path in seen:
-            continue
-        seen.add(path)
-        yield path
-
-        is_ours = path.is_file() and path.absolute().is_relative_to(root)
-        file = _read(path, root) if is_ours else None
-        if isinstance(file, ProgramFile):
-            for name in _imported(file.text):
-                left += _files_of(name, root, path.parent)
-
-
-def _imported(text: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = f"{node.module}." if node.module else ""
-            yield from (f"{base}{alias.name}" for alias in node.names)
-
-
-def _files_of(
-    module: str,
-    root: Path,
-    beside: Path,
-) -> Iterator[Path]:
-    """The file of a module, or of the package around an imported name."""
-    parts = module.split(".")
-    modules = [names for names in (parts, parts[:-1]) if names]
-    for start in (root, beside):
-        for known in modules:
-            path = start.joinpath(*known)
-            files = path.with_suffix(".py"), path / "__init__.py"
-            yield from (file for file in files if file.is_file())
+def _text(path: Path, root: Path) -> str | None:
+    """What a file that can be patched holds."""
+    file = _read(path, root)
+    return file.text if isinstance(file, ProgramFile) else None

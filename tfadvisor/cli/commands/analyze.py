@@ -25,6 +25,7 @@ from tfadvisor.cli.reading_options import (
     processes,
 )
 from tfadvisor.cli.typer_commands import Command, option, takes
+from tfadvisor.program_files import check_program
 from tfadvisor.vocabulary import Severity
 
 _EXAMPLES = """\
@@ -64,7 +65,8 @@ Source = Annotated[
     option(
         "--source",
         "DIR",
-        "folder with the program's files: read, never run",
+        "the program: its folder, or its script, which is read with what it imports; "
+        "never run",
         WHAT,
     ),
 ]
@@ -106,6 +108,8 @@ def analyze(
     Reads a trace that the TensorFlow or JAX profiler wrote; nothing is ever written
     beside it.
     """
+    if source is not None:
+        check_program(source)
     options = replace(
         reading.options(),
         processes=processes(workers),

@@ -15,6 +15,7 @@ from tfadvisor.cli.reading_options import RuleFolders
 from tfadvisor.cli.typer_commands import Command, argument, option
 from tfadvisor.errors import UsageError
 from tfadvisor.printable import one_line, printable
+from tfadvisor.program_files import check_program
 from tfadvisor.text_page import DIM, TITLE, TextPage, screen_of
 from tfadvisor.trace.remote_path import place_of
 
@@ -49,7 +50,12 @@ Traced = Annotated[
 ]
 Source = Annotated[
     Path | None,
-    option("--source", "DIR", "folder with the program's files: read, never run"),
+    option(
+        "--source",
+        "DIR",
+        "the program: its folder, or its script, which is read with what it imports; "
+        "never run",
+    ),
 ]
 
 _INDENT = 4
@@ -104,6 +110,8 @@ def _of_trace(names: Sequence[str], trace: str, source: Path | None) -> str:
     from tfadvisor.analysis import Options, analyze_run
     from tfadvisor.report.forms import place_text
 
+    if source is not None:
+        check_program(source)
     options = Options(source=source)
     report = analyze_run(chosen_run([place_of(trace)], options), options)
     texts = [place_text(report, name) for name in names]

@@ -51,8 +51,7 @@ class Reports:
         if source is None:
             return self.report_of(found)
         program = self._root.path(source)
-        folder = program if program.is_dir() else program.parent
-        return _analysed(found, Options(within=self._root.folder, source=folder))
+        return _analysed(found, Options(within=self._root.folder, source=program))
 
     def report_of(self, run: Run) -> Report:
         """As report."""
