@@ -123,6 +123,10 @@ def _move(file: Path, target: Path) -> None:
             shutil.copyfileobj(source, copy)
 
 
+_ANOTHER_STEP = 5.0
+"""Times as long: what repeats in one of the two is no step of the other."""
+
+
 def _earlier(folder: Path, note: dict[str, Any]) -> Earlier | None:
     """folder: of the new run. note: what is written there."""
     now_ms = _step_ms(note)
@@ -132,7 +136,9 @@ def _earlier(folder: Path, note: dict[str, Any]) -> Earlier | None:
             before = json.loads(file.read_text(encoding="utf-8"))
             step_ms = _step_ms(before)
             same = before.get("command") == note["command"] != []
-            if file.parent != folder and same and step_ms and now_ms:
+            if file.parent == folder or not same or not step_ms or not now_ms:
+                continue
+            if now_ms < _ANOTHER_STEP * step_ms:
                 return Earlier(file.parent.name, step_ms, now_ms)
     return None
 

@@ -11,6 +11,7 @@ from tfadvisor.units import budget_for, counted, duration
 
 _SMOKE_RUNS = 2
 """Of the program as it is, before the first round."""
+_LEAST_ROUNDS, _FAR_MORE = 2, 1.5
 _MINUTE = 60.0
 
 
@@ -36,6 +37,16 @@ class Forecast(msgspec.Struct, frozen=True):
             return 0.0
         runs = _SMOKE_RUNS + self.rounds * len(arms_of_round(self.alone))
         return runs * self.run_seconds
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether two rounds of one arm would take far more than what is left, which is
+        known before a run is spent. The first start of a program, by which that is
+        said, may take longer than the next.
+        """
+        runs = _SMOKE_RUNS + _LEAST_ROUNDS * len(arms_of_round(self.alone[:1]))
+        least = runs * self.run_seconds
+        return not self.in_turns and least > _FAR_MORE * self.left
 
     @property
     def needed(self) -> float:

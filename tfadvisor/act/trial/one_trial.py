@@ -148,6 +148,7 @@ def try_out(
     )
     if not plan.whole_turns:  # how long an epoch takes is not known yet
         announce(forecast.words())
+        _check_forecast(forecast, wanted)
     alternated = _alternated(arms, watched) if forecast.in_turns else None
     tried = _decided(arms, candidates, wanted, alternated, announce)
     return _result(
@@ -156,6 +157,18 @@ def try_out(
         wanted,
         time.monotonic() - began,
     )
+
+
+def _check_forecast(forecast: Forecast, wanted: TrialRequest) -> None:
+    """Raises NothingToCompare where the budget can tell nothing."""
+    if forecast.alone and forecast.is_hopeless:
+        spent = wanted.budget_seconds - forecast.left
+        raise NothingToCompare(
+            wanted.name,
+            f"a run takes about {duration(1000 * forecast.run_seconds)}, so that "
+            "nothing could be told within the budget, and no candidate was run.",
+            f"{budget_for(spent + forecast.needed)} would do for all.",
+        )
 
 
 def _forecast(

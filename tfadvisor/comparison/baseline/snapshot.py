@@ -26,6 +26,7 @@ from tfadvisor.comparison.statistics.ranks import middle_of
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.git import git
 from tfadvisor.report import Report
+from tfadvisor.units import duration
 from tfadvisor.vocabulary import TimeClass
 
 # Which commit and branch a run is of, as CI or git says.
@@ -145,10 +146,34 @@ class Snapshot(msgspec.Struct, frozen=True):
         return self.about.get(CALLS) == other.about.get(CALLS)
 
 
+_FAR_LONGER = 5.0
+"""Times as long as a step of the window; recording itself makes steps longer."""
+
+
+def _parts_of_a_round(report: Report) -> str:
+    """`steps of 121 µs, of a round of 592 ms`: where the window shows no whole round of
+    the program's loop; "" where it may.
+    """
+    account, times = report.run_account, report.steps.time_ms
+    if account is None or account.step_ms is None or times is None:
+        return ""
+    if account.step_ms < _FAR_LONGER * times.median:
+        return ""
+    parts, whole = duration(times.median), duration(account.step_ms)
+    return f"steps of {parts}, of a round of {whole}"
+
+
 def snapshot_of(
     report: Report, model: str = DEFAULT_MODEL, labels: Mapping[str, str] | None = None
 ) -> Snapshot:
-    """Raises TraceError when the report holds no step."""
+    """Raises TraceError when the report holds no step, or parts of a round alone."""
+    if parts := _parts_of_a_round(report):
+        raise TraceError(
+            report.run.path,
+            f"holds no whole step of the program's loop: {parts}.",
+            "Record again: tfadvisor run --steps 20 -- python train.py, with --step-is "
+            "and a function of the loop if that finds no other step.",
+        )
     side = side_of(report)
     if side is None:
         raise TraceError(

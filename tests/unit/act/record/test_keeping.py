@@ -33,6 +33,19 @@ def test_the_last_recording_of_the_same_command_is_the_one_before(
 
 
 @pytest.mark.parametrize(
+    ("now_ms", "is_said"), [(1.0, True), (199.0, True), (200.0, False)]
+)
+def test_a_step_that_is_five_times_as_long_is_another_step(
+    tmp_path: Path, now_ms: float, is_said: bool
+) -> None:
+    """As a batch is, where an op repeated before; a change may save far more."""
+    recording(tmp_path, "1", command=["a"], recorded={"step_ms": 40.0})
+    note = {"command": ["a"], "recorded": {"step_ms": now_ms}}
+
+    assert bool(_earlier(recording(tmp_path, "2", **note), note)) is is_said
+
+
+@pytest.mark.parametrize(
     "before",
     [
         {},

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+from msgspec.structs import replace
+
 from tfadvisor.act.trial.forecast import Forecast, rounds_words
 
 
@@ -40,6 +43,19 @@ def test_a_budget_that_decides_nothing() -> None:
         "1 arm by starts of the program, 60 s each, at least 8.0 minutes. The time that is "
         "left decides few or none; --budget 10m would do for all."
     )
+
+
+@pytest.mark.parametrize(("left", "is_hopeless"), [(39, True), (40, False)])
+def test_a_budget_in_which_two_rounds_of_one_arm_do_not_fit_is_hopeless(
+    left: float, is_hopeless: bool
+) -> None:
+    """Two runs to begin with and two rounds of two are 60 s, and of the budget 1.5
+    times as much as is left. Arms in turns need fewer starts.
+    """
+    forecast = Forecast(left=left, alone=("a", "b"), run_seconds=10)
+
+    assert forecast.is_hopeless is is_hopeless
+    assert not replace(forecast, in_turns=("input",)).is_hopeless
 
 
 def test_rounds_are_foreseen_by_a_run_as_it_was_measured() -> None:

@@ -15,6 +15,7 @@ from support.places import FIXTURES
 from support.trace_builder import trace
 
 import tfadvisor
+from tfadvisor.causes.account import STEPS, BeforeSteps, RunAccount, RunPart
 from tfadvisor.comparison.baseline import snapshot as snapshot_file
 from tfadvisor.comparison.baseline.snapshot import snapshot_of
 from tfadvisor.comparison.baseline.snapshot_json import (
@@ -23,11 +24,31 @@ from tfadvisor.comparison.baseline.snapshot_json import (
     from_text,
 )
 from tfadvisor.comparison.baseline.store import add
-from tfadvisor.errors import UsageError
+from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.vocabulary import TIME_CLASSES
 
 OF_JAX_HEALTHY = "8d3ef0ec5a978388789a9e859c1109a6"
 """The fingerprint of fixtures/jax-healthy as the first version stored it."""
+
+
+@pytest.mark.parametrize(("times", "is_whole"), [(4.9, True), (5.0, False)])
+def test_parts_of_a_round_are_no_steps_to_compare(times: float, is_whole: bool) -> None:
+    """times: as long as a recorded step is a round of the loop."""
+    report = report_of(FIXTURES / "jax-healthy")
+    assert report.steps.time_ms is not None
+    steps = RunPart(STEPS, STEPS, 1.0, 10.0, 1000)
+    round_ms = times * report.steps.time_ms.median
+    account = RunAccount(
+        *(10.0, "first step", 1.0, (steps,), 1000, 0.0, BeforeSteps(0.0, ())),
+        step_ms=round_ms,
+    )
+    report = replace(report, run_account=account)
+
+    if is_whole:
+        assert snapshot_of(report).side.median_ms == report.steps.time_ms.median
+    else:
+        with pytest.raises(TraceError, match="no whole step of the program's loop"):
+            snapshot_of(report)
 
 
 def test_what_is_written_is_read_again() -> None:
