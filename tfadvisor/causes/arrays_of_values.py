@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from tfadvisor.causes.called import ON_DEVICES, calls_in
-from tfadvisor.causes.witness import covers, scope_around
+from tfadvisor.causes.called import ON_DEVICES
+from tfadvisor.causes.walked import calls_in, covers
+from tfadvisor.causes.witness import scope_around
 
 if TYPE_CHECKING:
     from tfadvisor.causes.source_files import ParsedFile

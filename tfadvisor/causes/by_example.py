@@ -7,11 +7,12 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from tfadvisor.causes.called import calls_in, last_name, stored_in
+from tfadvisor.causes.called import last_name, stored_in
 from tfadvisor.causes.loop_data import names_in
 from tfadvisor.causes.loop_elements import elements, leaves_out
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import covers, head_of, own_nodes, scope_around
+from tfadvisor.causes.walked import calls_in, covers, own_nodes
+from tfadvisor.causes.witness import head_of, scope_around
 
 _TAPE, _GRADIENT = "GradientTape", "gradient"
 _ADDING = frozenset(

@@ -15,19 +15,12 @@ from tfadvisor.causes.called import (
     TRACED,
     FileNames,
     arguments_in,
-    calls_in,
     dotted,
     stored_in,
 )
-from tfadvisor.causes.loop_data import Loop
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import (
-    COMPREHENSIONS,
-    covers,
-    made_by_calls,
-    own_nodes,
-    scope_around,
-)
+from tfadvisor.causes.walked import COMPREHENSIONS, Loop, calls_in, covers, own_nodes
+from tfadvisor.causes.witness import made_by_calls, scope_around
 
 _OUTERMOST = (ast.Assign, ast.AnnAssign, ast.Expr)
 

@@ -5,13 +5,11 @@ file, and what is known of calls by their names: one answer for all who ask.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from tfadvisor.causes.walked import Function, calls_in, functions_in, walked
 from tfadvisor.timeline.names.stack_frames import FRAMEWORKS
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # Packages, and what is in them.
 
@@ -103,7 +101,7 @@ class FileNames:
         """Those that it defines; of several by one name the first."""
         self.defined = frozenset(
             node.name
-            for node in ast.walk(tree)
+            for node in walked(tree).nodes
             if isinstance(node, ast.FunctionDef | ast.ClassDef)
         )
         """Functions and classes."""
@@ -123,18 +121,16 @@ class FileNames:
 
 def _methods(tree: ast.Module) -> frozenset[str]:
     """But for static ones, and for names that an attribute has too."""
-    nodes = [*ast.walk(tree)]
     found = {
         inner.name
-        for node in nodes
-        if isinstance(node, ast.ClassDef)
+        for node in walked(tree).classes
         for inner in node.body
         if isinstance(inner, Function)
         and "staticmethod" not in map(ast.unparse, inner.decorator_list)
     }
     kept = {
         node.attr
-        for node in nodes
+        for node in walked(tree).nodes
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     }
     return frozenset(found - kept)
@@ -143,7 +139,7 @@ def _methods(tree: ast.Module) -> frozenset[str]:
 def _imported(tree: ast.Module) -> dict[str, str]:
     """Modules, and names out of modules, by what the file calls them."""
     found: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in walked(tree).nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 name = alias.asname or alias.name.partition(".")[0]
@@ -178,13 +174,6 @@ def owner_of(call: ast.Call) -> ast.expr | None:
     return call.func.value if isinstance(call.func, ast.Attribute) else None
 
 
-def calls_in(node: ast.AST) -> Iterator[ast.Call]:
-    """All calls in it, of functions that it defines too."""
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Call):
-            yield inner
-
-
 def called_names(node: ast.AST) -> set[str]:
     """The last names of all that is called in it."""
     return set(map(last_name, calls_in(node)))
@@ -214,13 +203,7 @@ def arguments_in(node: ast.AST) -> set[str]:
     return {inner.arg for inner in ast.walk(node) if isinstance(inner, ast.arg)}
 
 
-@lru_cache(maxsize=256)
-def functions_in(tree: ast.AST) -> tuple[Function, ...]:
-    """The outer ones before those inside of them. Many ask it of the same few files."""
-    return tuple(node for node in ast.walk(tree) if isinstance(node, Function))
-
-
-def only_function(trees: Iterable[ast.AST], name: str) -> Function | None:
+def only_function(trees: Iterable[ast.Module], name: str) -> Function | None:
     """The one by a name that files define; None where none, or several, do."""
-    found = [each for tree in trees for each in functions_in(tree) if each.name == name]
+    found = [each for tree in trees for each in walked(tree).functions_named(name)]
     return found[0] if len(found) == 1 else None

@@ -6,10 +6,10 @@ import ast
 import builtins
 from typing import NamedTuple
 
-from tfadvisor.causes.called import calls_in, last_name
-from tfadvisor.causes.loop_data import Loop
+from tfadvisor.causes.called import last_name
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import covers, function_around, own_nodes, scope_around
+from tfadvisor.causes.walked import Loop, calls_in, covers, own_nodes
+from tfadvisor.causes.witness import function_around, scope_around
 
 _STATEMENTS = ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return
 _LONGEST = 100

@@ -21,13 +21,12 @@ from tfadvisor.causes.called import (
     TRACED,
     TRACED_METHODS,
     Called,
-    Function,
     arguments_in,
     called_names,
     dotted,
-    functions_in,
     stored_in,
 )
+from tfadvisor.causes.walked import Function, functions_in, nodes_in
 
 if TYPE_CHECKING:
     from tfadvisor.causes.source_files import ParsedFile, SourceFiles
@@ -85,7 +84,7 @@ class _Reader:
             return
         self._seen.add(key)
         scope = _Scope.of(parsed, function)
-        for node in ast.walk(function):
+        for node in nodes_in(function):
             if isinstance(node, ast.Call):
                 yield from self._of_call(scope, node, depth)
             else:

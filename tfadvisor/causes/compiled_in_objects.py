@@ -8,12 +8,20 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tfadvisor.causes.called import Function, arguments_in, calls_in, dotted, last_name
+from tfadvisor.causes.called import arguments_in, dotted, last_name
 from tfadvisor.causes.compiled_again import CompiledAgain
 from tfadvisor.causes.made_anew import BEGINNINGS, compiles, gives_new, names_made_new
 from tfadvisor.causes.made_objects import MadeObject, all_made
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import covers, first_line, own_nodes, signature
+from tfadvisor.causes.walked import (
+    Function,
+    calls_in,
+    covers,
+    first_line,
+    nodes_in,
+    own_nodes,
+)
+from tfadvisor.causes.witness import signature
 from tfadvisor.timeline.names.frames import place_in_words
 
 _MOST_NAMED = 3
@@ -58,7 +66,7 @@ def compiled_in_objects(
 
 def _beginnings(files: Sequence[ParsedFile]) -> Iterator[_Beginning]:
     for parsed in files:
-        for node in ast.walk(parsed.tree):
+        for node in nodes_in(parsed.tree):
             if not isinstance(node, ast.ClassDef):
                 continue
             for inner in node.body:

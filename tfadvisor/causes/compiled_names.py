@@ -12,16 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfadvisor.causes.called import (
-    ON_DEVICES,
-    called_names,
-    calls_in,
-    functions_in,
-    last_name,
-)
+from tfadvisor.causes.called import ON_DEVICES, called_names, last_name
 from tfadvisor.causes.loop_data import bindings_in, names_in, spread
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import covers, made_by_calls, scope_around
+from tfadvisor.causes.walked import calls_in, covers, functions_in, nodes_in
+from tfadvisor.causes.witness import made_by_calls, scope_around
 
 COMPILERS = frozenset("jit pjit pmap function filter_jit filter_pmap".split())
 """Functions and decorators of JAX, TensorFlow, Flax and Equinox."""
@@ -100,7 +95,7 @@ class HostCalls:
         function = scope_around(self._tree, line)
         nodes = [
             node
-            for node in ast.walk(function)
+            for node in nodes_in(function)
             if isinstance(node, ast.expr) and covers(node, line)
         ]
         if not all(map(self._is_known, nodes)):

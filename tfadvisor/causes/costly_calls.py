@@ -13,25 +13,19 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from tfadvisor.causes.called import (
-    Called,
-    FileNames,
-    Function,
-    calls_in,
-    dotted,
-)
+from tfadvisor.causes.called import Called, FileNames, dotted
 from tfadvisor.causes.diagonals import factors_of, product_with_diagonal
 from tfadvisor.causes.every_kth import every_kth
 from tfadvisor.causes.last_of_all import last_of_all
-from tfadvisor.causes.loop_data import all_bindings_in
+from tfadvisor.causes.loop_data import bindings_by_name
 from tfadvisor.causes.mostly_zero import Factor, mostly_zero
 from tfadvisor.causes.of_numpy import is_of_numpy
 from tfadvisor.causes.searched_lists import searched
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.used_for import used_for
-from tfadvisor.causes.witness import covers, own_nodes, scope_around
+from tfadvisor.causes.walked import Function, calls_in, covers, own_nodes, walked
+from tfadvisor.causes.witness import scope_around
 from tfadvisor.printable import cut
-from tfadvisor.tallies import listed
 
 Where = Literal["host", "launch", "device"]
 """What runs where the time is: Python and NumPy, the launch of ops one by one, or a
@@ -154,6 +148,7 @@ class CallsOfFile:
     def __init__(self, parsed: ParsedFile) -> None:
         """parsed: the file."""
         self._parsed = parsed
+        self._known: dict[ast.AST, list[_Made]] = {}
 
     def made_on(
         self,
@@ -186,11 +181,11 @@ class CallsOfFile:
 
     def _on(self, line: int) -> list[_Made]:
         """Those that begin on a line; else those that it is a line of."""
-        tree = self._parsed.tree
-        function = scope_around(tree, line)
-        on_line = [
-            made for made in self._made(function) if covers(_head(made.node), line)
-        ]
+        function = scope_around(self._parsed.tree, line)
+        if function not in self._known:
+            self._known[function] = [*self._made(function)]
+        known = self._known[function]
+        on_line = [made for made in known if covers(_head(made.node), line)]
         begin = [made for made in on_line if made.node.lineno == line]
         return begin or on_line
 
@@ -235,12 +230,7 @@ class CallsOfFile:
         """The same Jacobian by passes the other way; "" for other calls."""
         if name not in _OTHER_WAY or not call.args:
             return ""
-        outer = [
-            node
-            for node in ast.walk(self._parsed.tree)
-            if isinstance(node, ast.Call) and node.func is call
-        ]
-        whole = ast.unparse(outer[0] if outer else call)
+        whole = ast.unparse(walked(self._parsed.tree).call_of(call) or call)
         return whole.replace(ast.unparse(call.func), _OTHER_WAY[name], 1)
 
     def _of_archive(self, node: ast.Subscript) -> Iterator[_Made]:
@@ -353,18 +343,16 @@ class CallsOfFile:
     @cached_property
     def _makers(self) -> dict[str, ast.Call]:
         """The call whose result bears a name, of names that one alone gives."""
-        found = listed(
-            (name, binding)
-            for binding in all_bindings_in(self._parsed.tree)
-            if not isinstance(binding.target, ast.Subscript)
-            for name in binding.written
-        )
+        found = {
+            name: [each for each in bound if not isinstance(each.target, ast.Subscript)]
+            for name, bound in bindings_by_name(self._parsed.tree).items()
+        }
         return {
-            name: binding.value
-            for name, (binding, *more) in found.items()
-            if not more
-            and isinstance(binding.target, ast.Name | ast.Attribute)
-            and isinstance(binding.value, ast.Call)
+            name: bound[0].value
+            for name, bound in found.items()
+            if len(bound) == 1
+            and isinstance(bound[0].target, ast.Name | ast.Attribute)
+            and isinstance(bound[0].value, ast.Call)
         }
 
 

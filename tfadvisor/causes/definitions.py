@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 
-from tfadvisor.causes.called import Function
-from tfadvisor.causes.witness import own_nodes
+from tfadvisor.causes.walked import Function, asked_once, nodes_in, own_nodes
 
 _SCOPES = Function | ast.ClassDef
 _MOST_NAMES = 10
@@ -22,17 +22,19 @@ def value_of(node: ast.expr, *scopes: ast.AST) -> ast.expr:
     if not isinstance(node, ast.Name):
         return node
     for scope in scopes:
-        own = [*own_nodes(scope)]
-        written = [each for each in own if _binds(node.id, each)]
-        given = [
-            value
-            for each in own
-            for target, value in _given(each)
-            if ast.unparse(target) == node.id
-        ]
+        written, value = _bound_in(scope).get(node.id, (0, None))
         if written:
-            return given[0] if given and len(written) == 1 else node
+            return value if value is not None and written == 1 else node
     return node
+
+
+@asked_once
+def _bound_in(scope: ast.AST) -> dict[str, tuple[int, ast.expr | None]]:
+    """How often a function, or a file, binds each name, and what it gives it first."""
+    counts = Counter(filter(None, map(_binds, own_nodes(scope))))
+    given = [(target, value) for x in own_nodes(scope) for target, value in _given(x)]
+    first = {x.id: value for x, value in reversed(given) if isinstance(x, ast.Name)}
+    return {name: (count, first.get(name)) for name, count in counts.items()}
 
 
 def behind_names(node: ast.expr, *scopes: ast.AST) -> ast.expr:
@@ -68,26 +70,31 @@ def _given(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
                 yield target, node.value
 
 
-def _binds(name: str, node: ast.AST) -> bool:
-    return writes(name, node) or (isinstance(node, ast.arg) and node.arg == name)
+def _binds(node: ast.AST) -> str:
+    """The name that a node binds, a parameter too; "" for none."""
+    return node.arg if isinstance(node, ast.arg) else _written(node)
 
 
 def writes(name: str, node: ast.AST) -> bool:
     """Whether a node binds a name; nothing of a function's own parameters."""
+    return _written(node) == name
+
+
+def _written(node: ast.AST) -> str:
     if isinstance(node, ast.Name):
-        return node.id == name and isinstance(node.ctx, ast.Store | ast.Del)
+        return node.id if isinstance(node.ctx, ast.Store | ast.Del) else ""
     if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
-        return node.name == name
+        return node.name or ""
     if isinstance(node, ast.MatchMapping):
-        return node.rest == name
+        return node.rest or ""
     if isinstance(node, ast.alias):
-        return (node.asname or node.name.partition(".")[0]) == name
-    return isinstance(node, _SCOPES) and node.name == name
+        return node.asname or node.name.partition(".")[0]
+    return node.name if isinstance(node, _SCOPES) else ""
 
 
 def reads_of(name: str, function: ast.AST) -> list[ast.Name]:
     """Where a variable is read that is written once; empty for others."""
-    named = (node for node in ast.walk(function) if isinstance(node, ast.Name))
+    named = (node for node in nodes_in(function) if isinstance(node, ast.Name))
     found = [node for node in named if node.id == name]
     read = [node for node in found if isinstance(node.ctx, ast.Load)]
     return read if len(found) == len(read) + 1 else []

@@ -9,15 +9,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from tfadvisor.causes.called import (
-    FileNames,
-    Function,
-    functions_in,
-    stored_in,
-)
+from tfadvisor.causes.called import FileNames, stored_in
 from tfadvisor.causes.compiled_again import CompiledAgain
 from tfadvisor.causes.compiled_names import COMPILERS
-from tfadvisor.causes.loop_data import Loop
 from tfadvisor.causes.made_anew import (
     gives_new,
     indented,
@@ -27,13 +21,15 @@ from tfadvisor.causes.made_anew import (
     variables,
 )
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import (
+from tfadvisor.causes.walked import (
+    Function,
+    Loop,
     covers,
-    function_around,
-    head_of,
+    functions_in,
+    nodes_in,
     own_nodes,
-    signature,
 )
+from tfadvisor.causes.witness import function_around, head_of, signature
 from tfadvisor.causes.wrapped_once import Wrapped, variables_in, wrapped_once
 from tfadvisor.timeline.names.frames import place_in_words
 
@@ -102,7 +98,7 @@ def run_while_traced(files: Sequence[ParsedFile]) -> frozenset[str]:
 
 
 def _given_to_compilers(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         if isinstance(node, Function):
             by = {name for word in node.decorator_list for name in _words_in(word)}
             yield from [node.name] if by & COMPILERS else []
@@ -196,7 +192,7 @@ def _read_by_bodies(
     """bodies: names of functions, where they have one."""
     if isinstance(scope, Function):
         return set[str]().union(*(read_by(parsed, scope, body) for body in op.bodies))
-    defined = [node for node in ast.walk(scope) if _is_one_of(node, bodies)]
+    defined = [node for node in nodes_in(scope) if _is_one_of(node, bodies)]
     return {name for node in defined for name in variables_in(node)} & op.variables
 
 

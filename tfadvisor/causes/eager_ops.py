@@ -15,9 +15,7 @@ from tfadvisor.causes.account import RunPlace, RunShare
 from tfadvisor.causes.by_example import ByExample, by_example
 from tfadvisor.causes.called import (
     ON_DEVICES,
-    Function,
     arguments_in,
-    calls_in,
     last_name,
     owner_of,
     stored_in,
@@ -35,13 +33,12 @@ from tfadvisor.causes.loop_data import bindings_in
 from tfadvisor.causes.loop_elements import elements
 from tfadvisor.causes.of_numpy import is_of_numpy
 from tfadvisor.causes.source_files import ParsedFile, SourceFiles
+from tfadvisor.causes.walked import Function, calls_in, covers, own_nodes
 from tfadvisor.causes.witness import (
     class_of,
-    covers,
     element_loop,
     function_around,
     head_of,
-    own_nodes,
     scope_around,
     signature,
 )

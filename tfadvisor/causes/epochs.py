@@ -6,10 +6,16 @@ import ast
 import operator
 from collections.abc import Callable, Iterator
 
-from tfadvisor.causes.called import arguments_in, calls_in, functions_in, last_name
+from tfadvisor.causes.called import arguments_in, last_name
 from tfadvisor.causes.definitions import LARGEST, whole_number
 from tfadvisor.causes.unchanged import Program, given_for
-from tfadvisor.causes.witness import COMPREHENSIONS, own_nodes
+from tfadvisor.causes.walked import (
+    COMPREHENSIONS,
+    calls_in,
+    functions_in,
+    nodes_in,
+    own_nodes,
+)
 from tfadvisor.units import number_of
 
 _DEEPEST = 10
@@ -29,7 +35,7 @@ def runs_epochs(program: Program) -> bool:
     """
     numbers = _Numbers(program)
     for parsed in program.files:
-        for node in ast.walk(parsed.tree):
+        for node in nodes_in(parsed.tree):
             asked = _epochs_of(node)
             if asked is not None and numbers.of(asked) > 1:
                 return True
@@ -108,7 +114,7 @@ def _named(program: Program, name: str) -> Iterator[ast.expr]:
     is, or by default.
     """
     for parsed in program.files:
-        for node in ast.walk(parsed.tree):
+        for node in nodes_in(parsed.tree):
             if isinstance(node, ast.Assign):
                 yield from _assigned(node, name)
         for function in functions_in(parsed.tree):
@@ -136,7 +142,7 @@ def _defaults(program: Program, name: str) -> Iterator[ast.expr]:
             options = {ast.unparse(each).strip("'\"-") for each in call.args}
             if last_name(call) == "add_argument" and name in options:
                 yield from (x.value for x in call.keywords if x.arg == "default")
-        for each in ast.walk(parsed.tree):
+        for each in nodes_in(parsed.tree):
             if isinstance(each, ast.ClassDef):
                 yield from _fields(each, name)
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from tfadvisor.causes.called import FileNames, last_name
 from tfadvisor.causes.definitions import reads_of
+from tfadvisor.causes.walked import nodes_in
 
 _STFT, _CONV, _FFT = "stft()[::k]", "conv()[::k]", "fft()[::k]"
 _KINDS = {
@@ -96,7 +97,7 @@ def _kind(
 def _parents(function: ast.AST) -> dict[int, ast.AST]:
     return {
         id(child): node
-        for node in ast.walk(function)
+        for node in nodes_in(function)
         for child in ast.iter_child_nodes(node)
     }
 

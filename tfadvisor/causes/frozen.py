@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tfadvisor.causes.called import calls_in, last_name
+from tfadvisor.causes.called import last_name
 from tfadvisor.causes.epochs import runs_epochs
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.unchanged import Program
+from tfadvisor.causes.walked import calls_in, nodes_in
 from tfadvisor.causes.witness import function_around
 
 _TRAINABLE = "trainable"
@@ -59,8 +60,8 @@ def _frozen_in(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """(what is frozen, the line) of `backbone.trainable = False`; of a loop over its
     layers that does it, what has these.
     """
-    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For)]
-    for node in ast.walk(tree):
+    loops = [node for node in nodes_in(tree) if isinstance(node, ast.For)]
+    for node in nodes_in(tree):
         target = _frozen_by(node)
         if target is None:
             continue

@@ -13,24 +13,27 @@ import msgspec
 
 from tfadvisor.causes.called import (
     FileNames,
-    Function,
     arguments_in,
-    calls_in,
     declared_outer,
     dotted,
-    functions_in,
     last_name,
 )
 from tfadvisor.causes.compiled_again import CompiledAgain
-from tfadvisor.causes.loop_data import Loop
 from tfadvisor.causes.made_anew import compiles, indented, itself, read_by
 from tfadvisor.causes.source_files import ParsedFile
+from tfadvisor.causes.walked import (
+    Function,
+    Loop,
+    calls_in,
+    covers,
+    functions_in,
+    nodes_in,
+    own_nodes,
+)
 from tfadvisor.causes.witness import (
     class_of,
-    covers,
     head_of,
     made_by_calls,
-    own_nodes,
     scope_around,
     signature,
 )
@@ -592,7 +595,7 @@ def _local(handed: _Handed) -> set[str]:
     assert around is not None
     stored = {
         node.id
-        for node in ast.walk(around)
+        for node in nodes_in(around)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
     return stored | arguments_in(around)

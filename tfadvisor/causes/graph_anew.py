@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from tfadvisor.causes.called import Function, calls_in, last_name
+from tfadvisor.causes.called import last_name
 from tfadvisor.causes.compiled_again import CompiledAgain
 from tfadvisor.causes.given_anew import (
     Program,
@@ -18,15 +18,10 @@ from tfadvisor.causes.given_anew import (
     runs_again,
     where_again,
 )
-from tfadvisor.causes.loop_data import Loop
 from tfadvisor.causes.made_anew import indented
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import (
-    covers,
-    head_of,
-    scope_around,
-    signature,
-)
+from tfadvisor.causes.walked import Function, Loop, calls_in, covers
+from tfadvisor.causes.witness import head_of, scope_around, signature
 
 _SESSIONS = frozenset({"InteractiveSession", "MonitoredSession", "Session"})
 _GRAPHS = frozenset({"Graph", "reset_default_graph"})

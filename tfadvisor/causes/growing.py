@@ -9,20 +9,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from tfadvisor.causes.called import (
-    Function,
-    calls_in,
-    last_name,
-    stored_in,
-)
-from tfadvisor.causes.loop_data import Loop
+from tfadvisor.causes.called import last_name, stored_in
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import (
-    covers,
-    function_around,
-    head_of,
-    own_nodes,
-)
+from tfadvisor.causes.walked import Function, Loop, calls_in, covers, own_nodes
+from tfadvisor.causes.witness import function_around, head_of
 from tfadvisor.causes.wrapped_once import variables_in
 from tfadvisor.timeline.names.frames import place_in_words
 from tfadvisor.timeline.names.stack_frames import FRAMEWORKS

@@ -9,9 +9,9 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tfadvisor.causes.called import FileNames, calls_in, last_name
+from tfadvisor.causes.called import FileNames, last_name
 from tfadvisor.causes.hooks import Hook
-from tfadvisor.causes.witness import covers
+from tfadvisor.causes.walked import calls_in, covers
 from tfadvisor.patterns import pattern
 from tfadvisor.printable import cut
 

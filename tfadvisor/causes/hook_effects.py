@@ -17,13 +17,13 @@ from tfadvisor.causes.called import (
     SHOWING,
     TRACED_METHODS,
     FileNames,
-    Function,
     arguments_in,
     declared_outer,
     dotted,
     last_name,
 )
 from tfadvisor.causes.loop_data import all_bindings_in
+from tfadvisor.causes.walked import Function, nodes_in
 from tfadvisor.printable import cut
 
 _LONGEST = 60
@@ -145,7 +145,7 @@ def _is_owned(scope: Scope, chain: _Chain) -> bool:
 
 def _of_what_it_carries(function: Function) -> Iterator[Effects]:
     """An attribute that is made of what it was before, but for a count."""
-    for node in ast.walk(function):
+    for node in nodes_in(function):
         if isinstance(node, ast.AugAssign):
             is_count = isinstance(node.value, ast.Constant)
             if dotted(node.target)[0] == "self" and not is_count:

@@ -9,23 +9,21 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tfadvisor.causes.called import (
-    Function,
-    calls_in,
-    dotted,
-    functions_in,
-    last_name,
-)
+from tfadvisor.causes.called import dotted, last_name
 from tfadvisor.causes.hook_effects import Effects, Scope, effects_of
-from tfadvisor.causes.loop_data import Loop, loops
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import (
-    class_of,
+from tfadvisor.causes.walked import (
+    Function,
+    Loop,
+    calls_in,
     covers,
-    element_loop,
+    functions_in,
+    loops,
+    nodes_in,
     own_nodes,
-    scope_around,
+    walked,
 )
+from tfadvisor.causes.witness import class_of, element_loop, scope_around
 from tfadvisor.timeline.names.frames import place_in_words
 
 _OF_KERAS = frozenset(("keras", "tensorflow", "tf_keras"))
@@ -129,14 +127,12 @@ def _is_beside(hook: Hook) -> bool:
 
 
 def _of_classes(files: Sequence[ParsedFile], parsed: ParsedFile) -> Iterator[Hook]:
-    for node in ast.walk(parsed.tree):
-        if not isinstance(node, ast.ClassDef):
-            continue
-        package = _package_of_callback(parsed, node)
+    packages = _packages_of_callbacks(parsed)
+    for node in walked(parsed.tree).classes:
         for function in node.body:
             if not isinstance(function, ast.FunctionDef) or function.decorator_list:
                 continue
-            made = _method(files, parsed, node, function, package)
+            made = _method(files, parsed, node, function, packages.get(node, ""))
             if made is not None:
                 yield made
 
@@ -164,27 +160,27 @@ def _method(
     return _hook(files, parsed, function, owner, by, counter, has_epochs=False)
 
 
-def _package_of_callback(
-    parsed: ParsedFile, owner: ast.ClassDef, depth: int = 0
-) -> str:
-    """The library whose training loop calls the methods of a class; "" for none."""
-    classes = {
-        node.name: node
-        for node in ast.walk(parsed.tree)
-        if isinstance(node, ast.ClassDef)
-    }
-    for base in owner.bases:
-        path = parsed.names.stands_for(base).path
-        package = path.partition(".")[0]
-        is_known = package in _OF_KERAS | _OF_LIGHTNING
-        if is_known and path.rpartition(".")[2] == _CALLBACK:
-            return package
-        inner = classes.get(base.id) if isinstance(base, ast.Name) else None
-        if inner is not None and inner is not owner and depth < _MOST_BASES:
-            found = _package_of_callback(parsed, inner, depth + 1)
-            if found:
-                return found
-    return ""
+def _packages_of_callbacks(parsed: ParsedFile) -> dict[ast.ClassDef, str]:
+    """By class the library whose training loop calls its methods; "" for none."""
+    classes = walked(parsed.tree).classes
+    by_name = {node.name: node for node in classes}
+    known: dict[ast.ClassDef, str] = {}
+    for _ in range(_MOST_BASES):  # from the bases to what is made of them
+        for node in classes:
+            inner = (by_name.get(ast.unparse(base)) for base in node.bases)
+            of_inner = ("" if each is None else known.get(each, "") for each in inner)
+            own = (_package_of(parsed, base) for base in node.bases)
+            found = (mine or of for mine, of in zip(own, of_inner, strict=True))
+            known[node] = next(filter(None, found), "")
+    return known
+
+
+def _package_of(parsed: ParsedFile, base: ast.expr) -> str:
+    """Of a callback of a library itself; "" for other classes."""
+    path = parsed.names.stands_for(base).path
+    package = path.partition(".")[0]
+    is_known = package in _OF_KERAS | _OF_LIGHTNING
+    return package if is_known and path.rpartition(".")[2] == _CALLBACK else ""
 
 
 _InTurn = tuple[ParsedFile, ast.Call, Loop]
@@ -196,8 +192,8 @@ def _calls_in_turn(files: Sequence[ParsedFile], name: str) -> list[_InTurn]:
     """
     found: list[_InTurn] = []
     for parsed in files:
-        for call in calls_in(parsed.tree):
-            if last_name(call) != name or _is_of_super(call):
+        for call in walked(parsed.tree).calls_named(name):
+            if _is_of_super(call):
                 continue
             loop = _loop_over_objects(parsed, call)
             if loop is None:
@@ -440,7 +436,7 @@ def _read_elsewhere(
     """
     inside = {id(node) for node in ast.walk(owner)}
     for parsed in files:
-        for node in ast.walk(parsed.tree):
+        for node in nodes_in(parsed.tree):
             is_read = isinstance(node, ast.Attribute) and node.attr in kept
             if not is_read or id(node) in inside or not isinstance(node, ast.Attribute):
                 continue

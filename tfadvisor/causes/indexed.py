@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from tfadvisor.causes.called import Function, calls_in, last_name, stored_in
+from tfadvisor.causes.called import last_name, stored_in
 from tfadvisor.causes.compiled_names import HostCalls
 from tfadvisor.causes.loop_data import bindings_in, names_in
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import (
+from tfadvisor.causes.walked import (
     COMPREHENSIONS,
+    Function,
+    calls_in,
     covers,
-    function_around,
-    head_of,
     own_nodes,
-    scope_around,
 )
+from tfadvisor.causes.witness import function_around, head_of, scope_around
 
 _IN_PYTHON = (
     ast.List

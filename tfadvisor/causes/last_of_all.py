@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterator
 
 from tfadvisor.causes.called import FileNames
+from tfadvisor.causes.walked import nodes_in
 
 _DEFAULT_AXES = {
     "jax.lax.associative_scan": "0",
@@ -68,7 +69,7 @@ def _are_all_in(lasts: set[int], call: ast.Call, function: ast.AST) -> bool:
     bound = _names_bound(call, function)
     used = [
         node
-        for node in ast.walk(function)
+        for node in nodes_in(function)
         if isinstance(node, ast.Name) and node.id in bound
     ]
     read = [node for node in used if isinstance(node.ctx, ast.Load)]
@@ -98,7 +99,7 @@ def _names_bound(call: ast.Call, function: ast.AST) -> set[str]:
     """That a statement gives its result, or the parts of it; empty where something else
     may hold it too.
     """
-    for node in ast.walk(function):
+    for node in nodes_in(function):
         if isinstance(node, ast.Assign) and node.value is call:
             targets = [*_leaves(node.targets)]
             if all(isinstance(target, ast.Name) for target in targets):
@@ -116,7 +117,7 @@ def _leaves(targets: list[ast.expr]) -> Iterator[ast.expr]:
 
 def _taken_in(function: ast.AST, names: FileNames) -> Iterator[tuple[ast.expr, str]]:
     """(what, along which axis) of all that takes the last place of an array."""
-    for node in ast.walk(function):
+    for node in nodes_in(function):
         found = None
         if isinstance(node, ast.Subscript):
             found = _of_index(node)

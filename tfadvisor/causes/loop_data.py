@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -16,23 +15,30 @@ from tfadvisor.causes.called import (
     SHOWING,
     WAITING,
     FileNames,
-    Function,
     arguments_in,
     called_names,
-    calls_in,
     declared_outer,
     last_name,
     owner_of,
     stored_in,
 )
-from tfadvisor.causes.witness import covers, own_nodes
+from tfadvisor.causes.walked import (
+    Function,
+    Loop,
+    asked_once,
+    calls_in,
+    covers,
+    loops,
+    nodes_in,
+    own_nodes,
+)
+from tfadvisor.tallies import listed
 
 ARGUMENT, RESULT, STEP = "argument", "result", "step"
 """How a call is tied to the step: it makes an argument of it, it reads its result and
 gives nothing that is read, or it is the step. That it does neither no source can show:
 it may change what the step reads elsewhere.
 """
-Loop = ast.For | ast.While
 _UNKNOWN = "self."
 """Stands for the attributes of a method that is defined elsewhere."""
 _REDUCING = frozenset("abs all any bool float int item max mean min norm sum".split())
@@ -42,13 +48,6 @@ _OF_PYTHON = ast.Is | ast.IsNot | ast.In | ast.NotIn
 _OF_SHAPES = frozenset("dtype ndim shape size".split())
 Name = str
 """Of a variable, or `self.state` for an attribute."""
-
-
-@lru_cache(maxsize=256)
-def loops(tree: ast.Module) -> tuple[Loop, ...]:
-    """The innermost first: what a loop inside of another calls belongs to it."""
-    found = [node for node in ast.walk(tree) if isinstance(node, Loop)]
-    return tuple(sorted(found, key=lambda loop: -loop.lineno))
 
 
 def loops_around(
@@ -417,8 +416,16 @@ def bindings_in(loop: ast.AST) -> Iterator[Binding]:
 
 def all_bindings_in(tree: ast.AST) -> Iterator[Binding]:
     """With those of functions and classes that are defined there."""
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         yield from _bound(node)
+
+
+@asked_once
+def bindings_by_name(tree: ast.Module) -> dict[Name, list[Binding]]:
+    """Those of a file by what they write."""
+    return listed(
+        (name, binding) for binding in all_bindings_in(tree) for name in binding.written
+    )
 
 
 def names_in(node: ast.AST) -> set[Name]:
@@ -700,5 +707,5 @@ def _read_inside(
 
 
 def _local_in(function: ast.AST) -> set[Name]:
-    outer = declared_outer(ast.walk(function))
+    outer = declared_outer(nodes_in(function))
     return (arguments_in(function) | stored_in(function)) - outer

@@ -8,23 +8,22 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeGuard
 
-from tfadvisor.causes.called import (
-    Function,
-    calls_in,
-    last_name,
-    only_function,
-    owner_of,
-)
+from tfadvisor.causes.called import last_name, only_function, owner_of
 from tfadvisor.causes.loop_data import names_in
 from tfadvisor.causes.range_index import range_index
 from tfadvisor.causes.reducing_loops import reducing_loop
-from tfadvisor.causes.witness import (
+from tfadvisor.causes.walked import (
     COMPREHENSIONS,
+    Function,
+    calls_in,
     covers,
+    nodes_in,
+    own_nodes,
+)
+from tfadvisor.causes.witness import (
     element_loop,
     function_around,
     head_of,
-    own_nodes,
     scope_around,
 )
 
@@ -99,7 +98,7 @@ def goes_on(parsed: ParsedFile, line: int) -> bool:
     if function is None:
         return False
     again = any(last_name(call) == function.name for call in calls_in(function))
-    return again or any(isinstance(node, ast.While) for node in ast.walk(function))
+    return again or any(isinstance(node, ast.While) for node in nodes_in(function))
 
 
 def compares(parsed: ParsedFile, line: int) -> bool:
@@ -110,7 +109,7 @@ def compares(parsed: ParsedFile, line: int) -> bool:
 
 def _stays_plain(parsed: ParsedFile, function: Function, chain: list[Function]) -> bool:
     """chain: functions that are looked at already, to which it adds those it calls."""
-    nodes = [*ast.walk(function)]
+    nodes = [*nodes_in(function)]
     if any(isinstance(node, _Loop) or _is_of_arrays(node) for node in nodes):
         return False
     combining = [node.value for node in nodes if _combines_elements(node)]
@@ -177,7 +176,7 @@ def _with_its_statement(parsed: ParsedFile, loop: _Loop) -> ast.AST:
         return loop
     around = [
         node
-        for node in ast.walk(parsed.tree)
+        for node in nodes_in(parsed.tree)
         if isinstance(node, ast.stmt) and any(each is loop for each in ast.walk(node))
     ]
     return max(around, key=lambda node: (node.lineno, node.col_offset))

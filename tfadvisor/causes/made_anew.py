@@ -14,29 +14,34 @@ import msgspec
 
 from tfadvisor.causes.called import (
     FileNames,
-    Function,
     arguments_in,
     called_names,
-    calls_in,
     declared_outer,
     dotted,
-    functions_in,
     last_name,
     stored_in,
 )
 from tfadvisor.causes.compiled_names import COMPILERS
-from tfadvisor.causes.loop_data import Loop, all_bindings_in, loops
+from tfadvisor.causes.loop_data import all_bindings_in
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import (
+from tfadvisor.causes.walked import (
     COMPREHENSIONS,
-    Signature,
+    Function,
+    Loop,
+    calls_in,
     covers,
-    element_loop,
     first_line,
+    functions_in,
+    loops,
+    nodes_in,
+    own_nodes,
+)
+from tfadvisor.causes.witness import (
+    Signature,
+    element_loop,
     functions_around,
     head_of,
     only_calls,
-    own_nodes,
     signature,
 )
 from tfadvisor.causes.wrapped_once import Wrapped, wrapped_once
@@ -229,7 +234,7 @@ def _other_names(parsed: ParsedFile) -> Iterator[tuple[str, str]]:
     """(name, the function that it stands for): `draw` of `draw = sample`, and of
     `self.draw = partial(sample, size=4)`, since a call of it is one of the function.
     """
-    for node in ast.walk(parsed.tree):
+    for node in nodes_in(parsed.tree):
         if not isinstance(node, ast.Assign):
             continue
         given = node.value
@@ -243,7 +248,7 @@ def _other_names(parsed: ParsedFile) -> Iterator[tuple[str, str]]:
 
 def _beginnings(tree: ast.Module) -> Iterator[tuple[str, set[str]]]:
     """(name of a class, what is called where an object of it begins)."""
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         if isinstance(node, ast.ClassDef):
             for inner in node.body:
                 if isinstance(inner, Function) and inner.name in BEGINNINGS:
@@ -252,7 +257,7 @@ def _beginnings(tree: ast.Module) -> Iterator[tuple[str, set[str]]]:
 
 def _all_loops(tree: ast.Module) -> Iterator[ast.AST]:
     yield from loops(tree)
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         if isinstance(node, COMPREHENSIONS):
             yield node
 
@@ -735,7 +740,7 @@ def _shared(tree: ast.Module, function: Function) -> set[str]:
     their loops, or by other functions.
     """
     around = functions_around(tree, first_line(function))[:-1]
-    found = declared_outer(ast.walk(tree))
+    found = declared_outer(nodes_in(tree))
     for scope in (tree, *around):
         for loop in own_nodes(scope):
             if isinstance(loop, Loop):
@@ -757,10 +762,10 @@ def _written_again(tree: ast.Module) -> set[str]:
         id(node)
         for function in functions_in(tree)
         if function.name in BEGINNINGS
-        for node in ast.walk(function)
+        for node in nodes_in(function)
     }
     found = set()
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         held = node.value if isinstance(node, ast.Subscript) else node
         is_write = isinstance(getattr(node, "ctx", None), ast.Store)
         if is_write and isinstance(held, ast.Attribute) and id(node) not in begins:

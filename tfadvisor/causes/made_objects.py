@@ -6,12 +6,12 @@ import ast
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tfadvisor.causes.called import calls_in, last_name, stored_in
+from tfadvisor.causes.called import last_name, stored_in
 from tfadvisor.causes.made_anew import variables
 from tfadvisor.causes.source_files import ParsedFile
+from tfadvisor.causes.walked import calls_in, covers, nodes_in
 from tfadvisor.causes.witness import (
     class_of,
-    covers,
     element_loop,
     function_around,
     head_of,
@@ -80,5 +80,5 @@ def _is_kept(tree: ast.Module, call: ast.Call) -> bool:
             for test in ast.walk(node.test)
             for op in (test.ops if isinstance(test, ast.Compare) else ())
         )
-        for node in ast.walk(tree)
+        for node in nodes_in(tree)
     )

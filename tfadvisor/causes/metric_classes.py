@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from tfadvisor.causes.called import Function, calls_in
-from tfadvisor.causes.witness import covers, function_around
+from tfadvisor.causes.walked import Function, calls_in, covers, nodes_in
+from tfadvisor.causes.witness import function_around
 from tfadvisor.printable import cut
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def metric_class(parsed: ParsedFile, line: int) -> str:
     """The class of a metric in whose update_state or result a line lies; "" for
     none. One of a metric has both methods, or a base that does.
     """
-    for node in ast.walk(parsed.tree):
+    for node in nodes_in(parsed.tree):
         if not isinstance(node, ast.ClassDef) or not covers(node, line):
             continue
         for inner in node.body:

@@ -10,14 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from tfadvisor.causes.called import (
-    Function,
-    arguments_in,
-    called_names,
-    calls_in,
-    last_name,
-    owner_of,
-)
+from tfadvisor.causes.called import arguments_in, called_names, last_name, owner_of
 from tfadvisor.causes.compiled_again import CompiledAgain
 from tfadvisor.causes.given_anew import (
     Program,
@@ -27,16 +20,17 @@ from tfadvisor.causes.given_anew import (
     runs_again,
     where_again,
 )
-from tfadvisor.causes.loop_data import Loop
 from tfadvisor.causes.made_anew import indented
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import (
+from tfadvisor.causes.walked import (
+    Function,
+    Loop,
+    calls_in,
     covers,
-    head_of,
+    nodes_in,
     own_nodes,
-    scope_around,
-    signature,
 )
+from tfadvisor.causes.witness import head_of, scope_around, signature
 from tfadvisor.causes.wrapped_once import variables_in
 
 _RUNS = frozenset(
@@ -188,7 +182,7 @@ def _is_a_model(parsed: ParsedFile, name: str) -> bool:
             and ast.unparse(base).rpartition(".")[2] in ("Model", "Sequential")
             for base in node.bases
         )
-        for node in ast.walk(parsed.tree)
+        for node in nodes_in(parsed.tree)
     )
 
 
@@ -275,7 +269,7 @@ def _changing(made: _Made, around: ast.AST) -> list[str]:
         node.id
         for scope in (where, around)
         if not isinstance(scope, ast.Module)
-        for node in ast.walk(scope)
+        for node in nodes_in(scope)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
     for scope in (where, around):

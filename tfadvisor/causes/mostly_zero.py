@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeGuard
 
 from tfadvisor.causes.called import FileNames, last_name, owner_of
 from tfadvisor.causes.definitions import value_of
-from tfadvisor.causes.witness import own_nodes
+from tfadvisor.causes.walked import own_nodes
 from tfadvisor.printable import cut
 
 _LONGEST = 60

@@ -9,10 +9,11 @@ import copy
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tfadvisor.causes.called import calls_in, last_name
+from tfadvisor.causes.called import last_name
 from tfadvisor.causes.definitions import whole_number
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import covers, functions_around
+from tfadvisor.causes.walked import calls_in, covers
+from tfadvisor.causes.witness import functions_around
 from tfadvisor.printable import cut
 
 _WIDEST = 100

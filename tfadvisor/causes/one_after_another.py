@@ -8,11 +8,12 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfadvisor.causes.called import Function, calls_in, last_name
+from tfadvisor.causes.called import last_name
 from tfadvisor.causes.compiled_names import HostCalls
-from tfadvisor.causes.loop_data import Loop, feeds_itself, may_feed
+from tfadvisor.causes.loop_data import feeds_itself, may_feed
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import head_of, own_nodes
+from tfadvisor.causes.walked import Function, Loop, calls_in, own_nodes
+from tfadvisor.causes.witness import head_of
 
 
 class OneAfterAnother(NamedTuple):

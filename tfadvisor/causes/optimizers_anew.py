@@ -10,19 +10,20 @@ import copy
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tfadvisor.causes.called import Function, calls_in, functions_in, last_name
+from tfadvisor.causes.called import last_name
 from tfadvisor.causes.compiled_again import CompiledAgain
 from tfadvisor.causes.given_anew import is_in, is_under_a_condition
-from tfadvisor.causes.loop_data import Loop
 from tfadvisor.causes.made_anew import compiles
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import (
+from tfadvisor.causes.walked import (
+    Function,
+    Loop,
+    calls_in,
     covers,
-    head_of,
-    made_by_calls,
+    functions_in,
     own_nodes,
-    scope_around,
 )
+from tfadvisor.causes.witness import head_of, made_by_calls, scope_around
 from tfadvisor.printable import cut
 from tfadvisor.timeline.names.frames import place_in_words
 

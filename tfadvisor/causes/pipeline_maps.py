@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tfadvisor.causes.called import Function, calls_in, functions_in, last_name
+from tfadvisor.causes.called import last_name
 from tfadvisor.causes.epochs import runs_epochs
 from tfadvisor.causes.picture_order import (
     PictureCall,
@@ -20,7 +20,13 @@ from tfadvisor.causes.picture_order import (
 from tfadvisor.causes.same_each_time import Mapped, SameEachTime
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.unchanged import Program
-from tfadvisor.causes.witness import own_nodes
+from tfadvisor.causes.walked import (
+    Function,
+    calls_in,
+    functions_in,
+    nodes_in,
+    own_nodes,
+)
 
 _READS = re.compile(r"\A(?:open|load\w*|i?m?read\w*|from_?file|File)\Z")
 """Functions that read a file."""
@@ -331,7 +337,7 @@ class _Maps:
         around = [
             function
             for function in functions_in(parsed.tree)
-            if any(node is call for node in ast.walk(function))
+            if any(node is call for node in nodes_in(function))
         ]
         scope = around[-1] if around else parsed.tree
         if _is_in_loop(scope, call):

@@ -19,7 +19,7 @@ from tfadvisor.causes.account import RunPlace, RunShare
 from tfadvisor.causes.answered import notes_failures
 from tfadvisor.causes.arrays_of_values import makes_array
 from tfadvisor.causes.call_in_loop import CallInLoop, call_in_loop
-from tfadvisor.causes.called import Function, calls_in, last_name
+from tfadvisor.causes.called import last_name
 from tfadvisor.causes.called_whole import CalledWhole, called_whole, is_in_loop
 from tfadvisor.causes.compilable import HostWork, host_work
 from tfadvisor.causes.compiled_again import CompiledAgain, of_a_maker
@@ -40,11 +40,9 @@ from tfadvisor.causes.hook_edits import HookEdit, done_on, every_nth, runs_seldo
 from tfadvisor.causes.hooks import Hook, hooks_of
 from tfadvisor.causes.indexed import Indexed, indexed_on
 from tfadvisor.causes.loop_data import (
-    Loop,
     asked_of,
     calls_of,
     feeds_itself,
-    loops,
     made_on,
     may_feed,
     on_same,
@@ -93,12 +91,12 @@ from tfadvisor.causes.static_objects import static_object
 from tfadvisor.causes.ties import Tied, tie_of
 from tfadvisor.causes.unchanged import Unchanged, unchanged_arguments
 from tfadvisor.causes.unrolled_loops import UnrolledLoop, compiled_on, unrolled_loop
+from tfadvisor.causes.walked import Function, Loop, calls_in, covers, loops
 from tfadvisor.causes.whole_for_one import WholeForOne, whole_for_one
 from tfadvisor.causes.witness import (
     Signature,
     Witness,
     called_in,
-    covers,
     defines,
     element_loop,
     function_around,

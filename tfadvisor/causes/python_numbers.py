@@ -9,17 +9,12 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from tfadvisor.causes.called import (
-    Function,
-    calls_in,
-    last_name,
-    only_function,
-    stored_in,
-)
+from tfadvisor.causes.called import last_name, only_function, stored_in
 from tfadvisor.causes.given_anew import values_of
-from tfadvisor.causes.loop_data import Binding, Loop, bindings_in, loops
+from tfadvisor.causes.loop_data import Binding, bindings_in
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import head_of, own_nodes, scope_around
+from tfadvisor.causes.walked import Function, Loop, calls_in, loops, nodes_in, own_nodes
+from tfadvisor.causes.witness import head_of, scope_around
 from tfadvisor.printable import cut
 from tfadvisor.timeline.names.frames import place_in_words
 
@@ -109,7 +104,7 @@ def _decides(function: Function, name: str) -> bool:
     """Whether an argument says what a function is traced to: how often a loop goes
     round, what a condition asks, of which size or at which place something is.
     """
-    for node in ast.walk(function):
+    for node in nodes_in(function):
         if isinstance(node, ast.For | ast.comprehension):
             asked: list[ast.AST] = [node.iter]
         elif isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
@@ -184,7 +179,7 @@ class _Numbers:
         return any(
             isinstance(node, ast.For | ast.comprehension) and node.iter is binding.value
             for scope in self._scopes
-            for node in ast.walk(scope)
+            for node in nodes_in(scope)
         )
 
     def _is_element(self, target: ast.AST, iterated: ast.AST, name: str) -> bool:

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from tfadvisor.causes.witness import covers, own_nodes, scope_around
+from tfadvisor.causes.walked import covers, own_nodes
+from tfadvisor.causes.witness import scope_around
 
 if TYPE_CHECKING:
     from tfadvisor.causes.source_files import ParsedFile

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from tfadvisor.causes.called import KEEPING, SHOWING, calls_in, last_name, owner_of
+from tfadvisor.causes.called import KEEPING, SHOWING, last_name, owner_of
 from tfadvisor.causes.compiled_names import HostCalls
-from tfadvisor.causes.loop_data import Loop, kept_in, made_by, may_feed, names_in
+from tfadvisor.causes.loop_data import kept_in, made_by, may_feed, names_in
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import covers, own_nodes, scope_around
+from tfadvisor.causes.walked import Loop, calls_in, covers, own_nodes
+from tfadvisor.causes.witness import scope_around
 
 _READS = frozenset(
     "array asarray block_until_ready bool device_get float int item print "

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.causes.called import calls_in, last_name
+from tfadvisor.causes.called import last_name
+from tfadvisor.causes.walked import calls_in
 
 if TYPE_CHECKING:
     from tfadvisor.causes.source_files import ParsedFile

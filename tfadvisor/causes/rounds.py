@@ -18,15 +18,12 @@ from tfadvisor.causes.called import (
     TRACED,
     TRACED_METHODS,
     WAITING,
-    Function,
-    calls_in,
     last_name,
     owner_of,
     stored_in,
 )
 from tfadvisor.causes.compiled_names import COMPILERS
 from tfadvisor.causes.loop_data import (
-    Loop,
     asked_of,
     calls_of,
     feeds_itself,
@@ -34,12 +31,8 @@ from tfadvisor.causes.loop_data import (
     names_in,
 )
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import (
-    made_by_calls,
-    own_nodes,
-    scope_around,
-    with_aliases,
-)
+from tfadvisor.causes.walked import Function, Loop, calls_in, own_nodes
+from tfadvisor.causes.witness import made_by_calls, scope_around, with_aliases
 
 _COUNTING = frozenset({"arange", "count", "range", "trange"})
 _SHOWN_ROUND = frozenset({"tqdm"})

@@ -11,7 +11,6 @@ import msgspec
 
 from tfadvisor.causes.called import last_name
 from tfadvisor.causes.loop_data import (
-    Loop,
     bindings_in,
     feeds_itself,
     loops_around,
@@ -20,6 +19,7 @@ from tfadvisor.causes.loop_data import (
 )
 from tfadvisor.causes.loop_elements import elements, leaves_out
 from tfadvisor.causes.source_files import ParsedFile
+from tfadvisor.causes.walked import Loop
 from tfadvisor.causes.witness import head_of, with_aliases
 
 

@@ -8,15 +8,16 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from tfadvisor.causes.called import FileNames, Function, calls_in, last_name, owner_of
+from tfadvisor.causes.called import FileNames, last_name, owner_of
 from tfadvisor.causes.loop_data import bindings_in, names_in
-from tfadvisor.causes.witness import (
+from tfadvisor.causes.walked import (
     COMPREHENSIONS,
+    Function,
+    calls_in,
     covers,
-    head_of,
     own_nodes,
-    scope_around,
 )
+from tfadvisor.causes.witness import head_of, scope_around
 
 if TYPE_CHECKING:
     from tfadvisor.causes.source_files import ParsedFile

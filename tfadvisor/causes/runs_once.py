@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from tfadvisor.causes.called import only_function
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import covers, element_loop, function_around
+from tfadvisor.causes.walked import covers, walked
+from tfadvisor.causes.witness import element_loop, function_around
 
 _DEEPEST = 4
 """Calls from the module to the line."""
@@ -41,18 +42,13 @@ def _reads(parsed: ParsedFile, name: str) -> Iterator[ast.expr]:
     """Where a file reads a function of a module, but for methods of its values that are
     named so.
     """
-    for node in ast.walk(parsed.tree):
-        if isinstance(node, ast.Name) and node.id == name:
-            yield node
-        if not isinstance(node, ast.Attribute) or node.attr != name:
-            continue
-        if parsed.names.stands_for(node).path:
+    for node in walked(parsed.tree).named(name):
+        if isinstance(node, ast.Name) or parsed.names.stands_for(node).path:
             yield node
 
 
 def _is_called(tree: ast.Module, read: ast.expr) -> bool:
     """Whether it is what a call calls, in no lambda, which may be called again."""
-    nodes = [*ast.walk(tree)]
-    calls = any(isinstance(node, ast.Call) and node.func is read for node in nodes)
-    lambdas = [node for node in nodes if isinstance(node, ast.Lambda)]
-    return calls and not any(covers(node, read.lineno) for node in lambdas)
+    lambdas = walked(tree).lambdas
+    is_called = walked(tree).call_of(read) is not None
+    return is_called and not any(covers(node, read.lineno) for node in lambdas)

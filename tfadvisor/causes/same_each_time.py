@@ -17,17 +17,15 @@ from tfadvisor.causes.called import (
     CHANGING,
     COMPUTING,
     READING,
-    Function,
     arguments_in,
     dotted,
-    functions_in,
     last_name,
     only_function,
     owner_of,
     stored_in,
 )
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import own_nodes
+from tfadvisor.causes.walked import Function, functions_in, nodes_in, own_nodes
 
 Mapped = Function | ast.Lambda
 _DEEPEST = 8
@@ -186,7 +184,7 @@ class SameEachTime:
         writing = [
             function.name
             for function in functions_in(parsed.tree)
-            for inner in ast.walk(function)
+            for inner in nodes_in(function)
             if isinstance(inner, ast.Attribute)
             and isinstance(inner.ctx, ast.Store)
             and inner.attr == name
@@ -239,7 +237,7 @@ def _around(tree: ast.Module, mapped: Mapped) -> list[Function]:
     found = [
         function
         for function in functions_in(tree)
-        if function is not mapped and any(node is mapped for node in ast.walk(function))
+        if function is not mapped and any(node is mapped for node in nodes_in(function))
     ]
     return found[::-1]
 
@@ -284,7 +282,7 @@ def _stays(scope: Function | ast.Module, name: str, parsed: ParsedFile) -> bool:
 def _run_later(tree: ast.Module, name: str) -> Iterator[ast.AST]:
     """What functions do that have no variable of this name themselves."""
     for function in functions_in(tree):
-        outer = {x for node in ast.walk(function) for x in getattr(node, "names", ())}
+        outer = {x for node in nodes_in(function) for x in getattr(node, "names", ())}
         if name in outer or not _binds(function, name):
             yield from own_nodes(function)
 

@@ -8,15 +8,16 @@ import ast
 import copy
 from typing import TYPE_CHECKING, NamedTuple
 
-from tfadvisor.causes.called import Function, calls_in, last_name, owner_of
-from tfadvisor.causes.loop_data import all_bindings_in
-from tfadvisor.causes.witness import (
-    covers,
-    function_around,
+from tfadvisor.causes.called import last_name, owner_of
+from tfadvisor.causes.loop_data import bindings_by_name
+from tfadvisor.causes.walked import (
+    Function,
+    calls_in,
+    nodes_in,
     own_nodes,
-    scope_around,
-    statement_at,
+    walked,
 )
+from tfadvisor.causes.witness import function_around, scope_around, statement_at
 
 if TYPE_CHECKING:
     from tfadvisor.causes.source_files import ParsedFile
@@ -62,8 +63,7 @@ def _calls_libraries(parsed: ParsedFile, line: int) -> bool:
     """Whether a line calls what may take its time as well."""
     return any(
         parsed.names.called(call).path or last_name(call) in parsed.names.defined
-        for call in calls_in(parsed.tree)
-        if covers(call, line)
+        for call in walked(parsed.tree).calls_on(line)
     )
 
 
@@ -81,8 +81,8 @@ def _made_at(parsed: ParsedFile, text: str) -> ast.expr | None:
     """What gives it, a list for all that one sees; None for several, and for none."""
     made = [
         binding.value
-        for binding in all_bindings_in(parsed.tree)
-        if text in binding.written and not isinstance(binding.target, ast.Subscript)
+        for binding in bindings_by_name(parsed.tree).get(text, ())
+        if not isinstance(binding.target, ast.Subscript)
     ]
     value = made[0] if len(made) == 1 else None
     is_long = isinstance(value, ast.expr) and _is_list(parsed, text, value)
@@ -145,7 +145,7 @@ def _changing_lines(parsed: ParsedFile, text: str) -> list[int]:
     ]
     lines += [
         node.lineno
-        for node in ast.walk(parsed.tree)
+        for node in nodes_in(parsed.tree)
         if isinstance(node, ast.Subscript | ast.AugAssign) and _writes(node, text)
     ]
     return lines

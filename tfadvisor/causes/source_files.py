@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from tfadvisor.causes.called import FileNames
+from tfadvisor.causes.walked import walked
 from tfadvisor.files import read_small
 from tfadvisor.program_files import lies_in, python_files, script_and_imports
 from tfadvisor.trace.noted_sources import NotedSource
@@ -28,6 +29,10 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 """As Python counts lines."""
 _LARGEST = 1_000_000
 """Bytes of a file that is read; no program that people write is larger."""
+_MOST_NODES = 200_000
+"""Of a file's syntax, ten times what long programs have: all that is asked of a file
+takes time by their number.
+"""
 _MOST_FILES = 5_000
 _DEEPEST = 100
 """Levels of nodes in one another: copying one takes some Python calls for each, of
@@ -134,11 +139,9 @@ class SourceFiles:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of the program, not of this one
                 tree = ast.parse(text)
-            if _is_deep(tree):
-                self.unread.append(
-                    f"{file} is left out: its statements or expressions are nested "
-                    f"more than {_DEEPEST} deep."
-                )
+            why = _too_much(tree)
+            if why:
+                self.unread.append(f"{file} is left out: its {why}.")
                 return None
             return ParsedFile(tree, tuple(_LINE_END.split(text)), state, file)
         except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
@@ -231,6 +234,14 @@ def _text(path: Path) -> str | None:
         return read_small(path, _LARGEST).decode("utf-8-sig")
     except (OSError, ValueError):
         return None
+
+
+def _too_much(tree: ast.Module) -> str:
+    """What no program has that people write; "" for nothing."""
+    if _is_deep(tree):
+        return f"statements or expressions are nested more than {_DEEPEST} deep"
+    many = len(walked(tree).nodes) > _MOST_NODES
+    return f"syntax has more than {_MOST_NODES:,} nodes" if many else ""
 
 
 def _is_deep(tree: ast.AST) -> bool:

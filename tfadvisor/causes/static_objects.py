@@ -8,20 +8,13 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tfadvisor.causes.called import (
-    Function,
-    calls_in,
-    functions_in,
-    last_name,
-)
+from tfadvisor.causes.called import last_name
 from tfadvisor.causes.compiled_again import CompiledAgain
 from tfadvisor.causes.made_anew import compiles, indented
 from tfadvisor.causes.made_objects import MadeObject, all_made
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import (
-    covers,
-    signature,
-)
+from tfadvisor.causes.walked import Function, calls_in, covers, functions_in, nodes_in
+from tfadvisor.causes.witness import signature
 from tfadvisor.timeline.names.frames import place_in_words
 
 _BY_VALUE = frozenset({"__eq__", "__hash__"})
@@ -61,7 +54,7 @@ def static_object(
 
 def _methods(files: Sequence[ParsedFile], name: str) -> Iterator[_Method]:
     for parsed in files:
-        for node in ast.walk(parsed.tree):
+        for node in nodes_in(parsed.tree):
             if isinstance(node, ast.ClassDef):
                 for inner in node.body:
                     if isinstance(inner, Function) and inner.name == name:
@@ -131,7 +124,7 @@ def _without_self(method: _Method) -> str:
     methods = {inner.name for inner in functions_in(method.of)}
     reads = {
         node.attr: None
-        for node in ast.walk(function)
+        for node in nodes_in(function)
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
         and node.value.id == own

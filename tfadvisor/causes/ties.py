@@ -8,21 +8,19 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from tfadvisor.causes.called import ON_DEVICES, called_names, calls_in, last_name
+from tfadvisor.causes.called import ON_DEVICES, called_names, last_name
 from tfadvisor.causes.loop_data import (
     ARGUMENT,
     RESULT,
-    Loop,
     Made,
     bindings_in,
     calls_of,
-    loops,
     made_on,
     names_in,
     only_reads,
     tie_in,
 )
-from tfadvisor.causes.witness import covers
+from tfadvisor.causes.walked import Loop, calls_in, covers, loops
 
 if TYPE_CHECKING:
     from tfadvisor.causes.source_files import ParsedFile

@@ -15,15 +15,15 @@ from tfadvisor.causes.called import (
     TRACED_METHODS,
     arguments_in,
     declared_outer,
-    functions_in,
     last_name,
     only_function,
     owner_of,
 )
 from tfadvisor.causes.definitions import writes
-from tfadvisor.causes.loop_data import Loop, names_in
+from tfadvisor.causes.loop_data import names_in
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import function_around, own_nodes, with_aliases
+from tfadvisor.causes.walked import Loop, functions_in, nodes_in, own_nodes
+from tfadvisor.causes.witness import function_around, with_aliases
 
 _DEEPEST = 4
 """Calls from the loop to the compiled function."""
@@ -196,7 +196,7 @@ class Program:
         """Whether the file gives a name a value once, in its module and no loop."""
         nodes = list(own_nodes(parsed.tree))
         writing = [node for node in nodes if writes(name, node)]
-        others = [node for node in ast.walk(parsed.tree) if writes(name, node)]
+        others = [node for node in nodes_in(parsed.tree) if writes(name, node)]
         in_loops = any(
             writes(name, node)
             for loop in nodes
@@ -284,7 +284,7 @@ class Program:
                 if function.name in ("__init__", "__post_init__", "setup"):
                     last = function.end_lineno or function.lineno
                     making.update(range(function.lineno, last + 1))
-            for node in ast.walk(parsed.tree):
+            for node in nodes_in(parsed.tree):
                 if getattr(node, "lineno", 0) not in making:
                     found |= _set_attributes(node)
                     for value in _touched(node, self._filling):
@@ -295,7 +295,7 @@ class Program:
 
 def _is_bound(tree: ast.Module, name: str) -> bool:
     """Whether a `partial` gives a function some of its arguments."""
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         if isinstance(node, ast.Call) and last_name(node) == "partial":
             given = _given_values(node)
             first, is_more = given[:1], len(given) > 1
@@ -306,7 +306,7 @@ def _is_bound(tree: ast.Module, name: str) -> bool:
 
 def _calls(tree: ast.Module, name: str) -> Iterator[ast.Call]:
     names = with_aliases(tree, frozenset({name}))
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         if isinstance(node, ast.Call) and last_name(node) in names:
             yield node
 
@@ -408,7 +408,7 @@ def _other_names(name: str, tree: ast.Module) -> set[str]:
     fixed` give them, with itself.
     """
     found = {name}
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         if isinstance(node, ast.Assign):
             value, targets = node.value, node.targets
         elif isinstance(node, ast.For):
@@ -436,7 +436,7 @@ def _shared(value: ast.expr) -> set[str]:
 def _held_attributes(tree: ast.Module) -> dict[str, set[str]]:
     """By a name, the attributes that it may stand for: `rows = self.fixed`."""
     found: dict[str, set[str]] = {}
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute):
             for target in node.targets:
                 if isinstance(target, ast.Name):

@@ -9,24 +9,19 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from tfadvisor.causes.called import (
-    ON_DEVICES,
-    Function,
-    calls_in,
-    functions_in,
-    last_name,
-    owner_of,
-)
+from tfadvisor.causes.called import ON_DEVICES, last_name, owner_of
 from tfadvisor.causes.compiled_names import COMPILERS
 from tfadvisor.causes.definitions import whole_number
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import (
-    class_of,
-    covers,
-    head_of,
-    made_by_calls,
+from tfadvisor.causes.walked import (
+    Function,
+    functions_in,
+    nodes_in,
     own_nodes,
+    walked,
 )
+from tfadvisor.causes.witness import class_of, head_of, made_by_calls
+from tfadvisor.tallies import listed
 
 FEWEST_ROUNDS = 30
 """Fewer are compiled soon enough."""
@@ -111,7 +106,7 @@ def unrolled_loop(files: Sequence[ParsedFile], compiled: str) -> UnrolledLoop | 
 
 def compiled_on(files: Sequence[ParsedFile], parsed: ParsedFile, line: int) -> set[str]:
     """Functions which a line calls that a compiler decorates or is given."""
-    names = {last_name(call) for call in calls_in(parsed.tree) if covers(call, line)}
+    names = {last_name(call) for call in walked(parsed.tree).calls_on(line)}
     found = set[str]()
     for each in files:
         for function in functions_in(each.tree):
@@ -137,11 +132,24 @@ class _Reader:
 
     def __init__(self, files: Sequence[ParsedFile]) -> None:
         self._files = files
-        self._found = [
-            (parsed, function)
+        self._by_name = listed(
+            (function.name, (parsed, function))
             for parsed in files
             for function in functions_in(parsed.tree)
-        ]
+        )
+        self._makers = listed(
+            (name, last_name(call))
+            for parsed in files
+            for name, call in made_by_calls(parsed.tree)
+        )
+        self._calls = listed(
+            (of.name, (parsed, method))
+            for parsed in files
+            for method in functions_in(parsed.tree)
+            if method.name in _CALLED_AS_OBJECT
+            for of in (class_of(parsed.tree, method),)
+            if of is not None
+        )
         self._is_jax = any(
             name.split(".")[0] == "jax"
             for parsed in files
@@ -150,8 +158,6 @@ class _Reader:
 
     def most_rounds(self, compiled: str) -> UnrolledLoop | None:
         """As unrolled_loop."""
-        if len(self._named(compiled)) != 1:
-            return None
         found = [
             self._made(parsed, function, loop, rounds, compiled)
             for parsed, function in self._reached(compiled)
@@ -181,12 +187,14 @@ class _Reader:
             self._is_jax,
         )
 
-    def _named(self, name: str) -> list[tuple[ParsedFile, Function]]:
-        return [found for found in self._found if found[1].name == name]
+    def _only(self, name: str) -> list[tuple[ParsedFile, Function]]:
+        """The one by a name; empty for none, and for several."""
+        found = self._by_name.get(name, [])
+        return found if len(found) == 1 else []
 
     def _reached(self, compiled: str) -> list[tuple[ParsedFile, Function]]:
         """The function, and those that it names, or that these do."""
-        found = self._named(compiled)
+        found = self._only(compiled)
         seen = {id(function) for _, function in found}
         at = found
         for _ in range(_DEEPEST):
@@ -203,36 +211,38 @@ class _Reader:
         """Functions of the program by the names that it reads, where these are the only
         ones; of an object that the program makes of a class of its own its call.
         """
-        read = set(_read_in(function))
+        read = dict.fromkeys(_read_in(function))
         for name in read:
-            named = self._named(name)
-            if len(named) == 1:
-                yield named[0]
-        made = {
-            last_name(call)
-            for parsed in self._files
-            for name, call in made_by_calls(parsed.tree)
-            if name in read
-        }
-        for each, method in self._found:
-            of = class_of(each.tree, method)
-            is_call = of is not None and method.name in _CALLED_AS_OBJECT
-            if is_call and of is not None and of.name in made:
-                yield each, method
+            yield from self._only(name)
+        made = dict.fromkeys(of for name in read for of in self._makers.get(name, ()))
+        for of in made:
+            yield from self._calls.get(of, ())
 
-    def _computes(
-        self, parsed: ParsedFile, body: Sequence[ast.AST], depth: int = 0
-    ) -> bool:
+    def _computes(self, parsed: ParsedFile, body: Sequence[ast.AST]) -> bool:
         """Whether it calls ops or layers, itself or in functions of the program."""
-        nodes = [node for each in body for node in ast.walk(each)]
-        if any(_is_op(parsed, node) for node in nodes):
-            return True
-        if depth == _DEEPEST:
-            return False
-        calls = [node for node in nodes if isinstance(node, ast.Call)]
-        named = [self._named(last_name(call)) for call in calls]
-        only = [found[0] for found in named if len(found) == 1]
-        return any(self._computes(of, each.body, depth + 1) for of, each in only)
+        left = [(parsed, node) for node in _all_in(body)]
+        seen = set[int]()
+        for _ in range(_DEEPEST + 1):
+            if any(_is_op(of, node) for of, node in left):
+                return True
+            called = self._called([node for _, node in left], seen)
+            left = [(of, node) for of, each in called for node in _all_in(each.body)]
+        return False
+
+    def _called(
+        self, nodes: Sequence[ast.AST], seen: set[int]
+    ) -> list[tuple[ParsedFile, Function]]:
+        """Functions of the program that nodes call, but for those that were seen."""
+        names = {last_name(node) for node in nodes if isinstance(node, ast.Call)}
+        called = [each for name in names for each in self._only(name)]
+        new = [(of, each) for of, each in called if id(each) not in seen]
+        seen.update(id(each) for _, each in new)
+        return new
+
+
+def _all_in(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    for statement in body:
+        yield from ast.walk(statement)
 
 
 def _is_op(parsed: ParsedFile, call: ast.AST) -> bool:
@@ -263,7 +273,7 @@ def _read_in(function: Function) -> Iterator[str]:
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from tfadvisor.causes.called import FileNames
 from tfadvisor.causes.definitions import reads_of
+from tfadvisor.causes.walked import nodes_in
 
 _ONE_HOT = frozenset(("jax.nn.one_hot", "tensorflow.one_hot", "keras.ops.one_hot"))
 _PLAIN = frozenset(("num_classes", "depth", "dtype", "name", "indices", "x"))
@@ -85,7 +86,7 @@ def _of_rows(call: ast.Call, function: ast.AST, names: FileNames) -> Use | None:
 def _products_of(
     used: Sequence[ast.expr], function: ast.AST, names: FileNames
 ) -> list[ast.BinOp | ast.Call]:
-    nodes = (node for node in ast.walk(function) if isinstance(node, _MAY_MULTIPLY))
+    nodes = (node for node in nodes_in(function) if isinstance(node, _MAY_MULTIPLY))
     return [node for node in nodes if _factors(node, names)[0] in used]
 
 
@@ -178,7 +179,7 @@ def _few(outer: ast.Subscript, last: ast.Slice) -> _Taken | None:
 
 
 def _subscript_of(use: ast.expr, function: ast.AST) -> ast.Subscript | None:
-    for node in ast.walk(function):
+    for node in nodes_in(function):
         if isinstance(node, ast.Subscript) and node.value is use:
             return node
     return None
@@ -199,7 +200,7 @@ def _is_negative(node: ast.expr) -> bool:
 
 def _uses(call: ast.Call, function: ast.AST) -> Sequence[ast.expr]:
     """Where its result is read: the call itself, else the name that it alone gives."""
-    for node in ast.walk(function):
+    for node in nodes_in(function):
         if isinstance(node, ast.Assign) and node.value is call:
             target = node.targets[0]
             is_name = isinstance(target, ast.Name) and not node.targets[1:]

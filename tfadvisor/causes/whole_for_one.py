@@ -9,10 +9,10 @@ import ast
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tfadvisor.causes.called import ON_DEVICES, calls_in
-from tfadvisor.causes.loop_data import Binding, Loop, bindings_in, loops, names_in
+from tfadvisor.causes.called import ON_DEVICES
+from tfadvisor.causes.loop_data import Binding, bindings_in, names_in
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import own_nodes
+from tfadvisor.causes.walked import Loop, calls_in, loops, own_nodes
 from tfadvisor.printable import cut
 
 _OF_ARRAYS = ON_DEVICES | {"numpy"}

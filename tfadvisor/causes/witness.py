@@ -7,19 +7,29 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from tfadvisor.causes.called import Function, functions_in, last_name, owner_of
+from tfadvisor.causes.called import last_name, owner_of
+from tfadvisor.causes.walked import (
+    Function,
+    asked_once,
+    comprehensions_by_line,
+    covers,
+    first_line,
+    functions_in,
+    loops_by_line,
+    nodes_in,
+    own_nodes,
+    walked,
+)
 from tfadvisor.printable import cut
 
 if TYPE_CHECKING:
     from tfadvisor.causes.source_files import ParsedFile
     from tfadvisor.timeline.attribution import Spent
 
-COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _LONGEST = 100
 """Characters of an expression."""
 _INNER = re.compile(r"\A<\w+> \(([^()]+):(\d+)\)")
@@ -96,14 +106,14 @@ def _is_one_of(
     return isinstance(node, ast.Name) and node.id in names
 
 
-@lru_cache(maxsize=256)
+@asked_once
 def made_by_calls(tree: ast.Module) -> tuple[tuple[str, ast.Call], ...]:
     """(name, the call whose result it bears)."""
     return tuple(_made_by_calls(tree))
 
 
 def _made_by_calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
-    for node in ast.walk(tree):
+    for node in walked(tree).nodes:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             for target in node.targets:
                 if isinstance(target, ast.Attribute):
@@ -168,28 +178,10 @@ def witness_of(
     )
 
 
-def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
-    """All that a function runs itself: nothing of functions that it defines."""
-    left = [*ast.iter_child_nodes(function)][::-1]
-    while left:
-        node = left.pop()
-        yield node
-        if not isinstance(node, Function | ast.ClassDef):
-            left += [*ast.iter_child_nodes(node)][::-1]
-
-
 def _own_calls(function: _Function) -> Iterator[ast.Call]:
     for node in own_nodes(function):
         if isinstance(node, ast.Call):
             yield node
-
-
-def covers(
-    node: ast.stmt | ast.expr,
-    line: int,
-) -> bool:
-    """Whether a line is one of its own."""
-    return node.lineno <= line <= (node.end_lineno or node.lineno)
 
 
 def defines(
@@ -206,7 +198,7 @@ def only_calls(
     name: str,
 ) -> bool:
     """Whether a function calls what it gives a name, and does nothing else with it."""
-    nodes = [*ast.walk(function)]
+    nodes = [*nodes_in(function)]
     called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
     reads = [
         node
@@ -237,21 +229,14 @@ def signature(function: Function) -> Signature:
     )
 
 
-def functions_around(
-    tree: ast.Module,
-    line: int,
-) -> list[Function]:
+def functions_around(tree: ast.Module, line: int) -> list[Function]:
     """Those that hold a line, the outermost first."""
-    return [
-        function
-        for function in functions_in(tree)
-        if first_line(function) <= line <= (function.end_lineno or function.lineno)
-    ]
+    return walked(tree).functions_around(line)
 
 
 def function_around(tree: ast.Module, line: int) -> Function | None:
     """The innermost one that holds a line; None outside of all."""
-    return next(reversed(functions_around(tree, line)), None)
+    return walked(tree).function_around(line)
 
 
 def scope_around(tree: ast.Module, line: int) -> Function | ast.Module:
@@ -272,14 +257,7 @@ def statement_at(scope: ast.AST, line: int) -> ast.stmt | None:
 
 def class_of(tree: ast.Module, method: Function) -> ast.ClassDef | None:
     """The class that defines a method; None for a function."""
-    classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
-    return next((node for node in classes if method in node.body), None)
-
-
-def first_line(function: Function) -> int:
-    """Where it begins, decorators included."""
-    lines = (decorator.lineno for decorator in function.decorator_list)
-    return min([function.lineno, *lines])
+    return walked(tree).class_of(method)
 
 
 def element_loop(tree: ast.Module, line: int) -> ast.AST | None:
@@ -287,11 +265,8 @@ def element_loop(tree: ast.Module, line: int) -> ast.AST | None:
     it; None outside of all.
     """
     function = scope_around(tree, line)
-    found: ast.AST | None = _loop_around(function, line)
-    for node in own_nodes(function):
-        if isinstance(node, COMPREHENSIONS) and covers(node, line):
-            found = node
-    return found
+    within = comprehensions_by_line(function).get(line)
+    return within or _loop_around(function, line)
 
 
 def head_of(loop: ast.AST) -> str:
@@ -307,11 +282,7 @@ def _loop_around(
     function: _Function,
     line: int,
 ) -> ast.For | ast.While | None:
-    found = None
-    for node in own_nodes(function):
-        if isinstance(node, ast.For | ast.While) and node.lineno < line:
-            found = node if covers(node, line) else found
-    return found
+    return loops_by_line(function).get(line)
 
 
 def _head(loop: ast.For | ast.While) -> str:

@@ -9,16 +9,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from tfadvisor.causes.called import (
-    TRACED_METHODS,
-    Function,
-    calls_in,
-    dotted,
-    last_name,
-    stored_in,
-)
+from tfadvisor.causes.called import TRACED_METHODS, dotted, last_name, stored_in
 from tfadvisor.causes.source_files import ParsedFile
-from tfadvisor.causes.witness import own_nodes, signature
+from tfadvisor.causes.walked import Function, calls_in, nodes_in, own_nodes
+from tfadvisor.causes.witness import signature
 
 
 class Wrapped(msgspec.Struct, frozen=True):
@@ -144,7 +138,7 @@ def _follows_itself(function: ast.AST, name: str) -> bool:
         and isinstance(node.value, ast.Call)
         and dotted(node.value.func)[0] == name
         and name in stored_in(node)
-        for node in ast.walk(function)
+        for node in nodes_in(function)
     )
 
 

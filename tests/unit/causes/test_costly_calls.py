@@ -7,6 +7,7 @@ import textwrap
 
 import pytest
 
+from tfadvisor.causes import costly_calls as costly
 from tfadvisor.causes.costly_calls import CallsOfFile, MadeCall, Where, costly_calls
 from tfadvisor.causes.source_files import UNKNOWN, ParsedFile
 
@@ -215,3 +216,25 @@ def test_one_hot_rows_that_an_op_makes_of_numpy_are_data() -> None:
     assert made_on(code, "launch") is None
     assert made_on(code, "host") is not None
     assert made_on(code.replace("np.pad", "model"), "launch") is not None
+
+
+def test_the_calls_of_a_function_are_judged_once_for_all_its_lines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """300 loops of two lines hold 600 calls: each is looked at once, not once for each
+    line that is asked about.
+    """
+    text = "".join(f"for a in range({n}):\n    b = f(a)\n" for n in range(300))
+    asked = list[ast.Call]()
+    plain = costly.every_kth
+
+    def counted(call: ast.Call, *others: object) -> object:
+        asked.append(call)
+        return plain(call, *others)
+
+    monkeypatch.setattr(costly, "every_kth", counted)
+    file = CallsOfFile(ParsedFile(ast.parse(text), (), UNKNOWN, "train.py"))
+    for line in range(1, 601):
+        assert file.made_on(line, "host") is None
+
+    assert len(asked) == 600

@@ -339,3 +339,16 @@ def test_names_that_stand_for_each_other_are_told_soon(tmp_path: Path) -> None:
     program = f"{BEGIN}    def on_batch_end(self, batch, logs=None):\n        {body}\n"
 
     assert "if batch % 100 == 0:" in edited(tmp_path, program, "predict")
+
+
+def test_a_callback_is_one_through_classes_of_several_bases(tmp_path: Path) -> None:
+    """40 classes, each of the next three, are 3**8 ways to the eighth one."""
+    bases = [f"class C{at}(C{at + 1}, C{at + 2}, C{at + 3}): pass" for at in range(40)]
+    own = [f"class C{at}(Callback): pass" for at in (40, 41, 42)]
+    hook = "class Own(C0):\n    def on_batch_end(self, batch):\n        print(batch)"
+    program = "\n".join([BEGIN, *own, *bases[::-1], hook])
+    source = source_of(tmp_path, program)
+
+    found = source.hook_at("train.py", line_of(program, "print(batch)"))
+    assert found is not None
+    assert found.by == "fit"

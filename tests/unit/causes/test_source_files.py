@@ -181,3 +181,14 @@ def test_a_file_that_is_nested_without_end_is_left_out_in_words(tmp_path: Path) 
         "odd.py is left out: its statements or expressions are nested more than 100 "
         "deep."
     ]
+
+
+def test_a_file_of_more_syntax_than_people_write_is_left_out(tmp_path: Path) -> None:
+    """50,001 assignments of four nodes each are 200,004."""
+    (tmp_path / "tables.py").write_text("x = 1\n" * 50_001, "utf-8")
+    files = SourceFiles(tmp_path)
+
+    assert files.read("tables.py") is None
+    assert files.unread == [
+        "tables.py is left out: its syntax has more than 200,000 nodes."
+    ]

@@ -162,3 +162,15 @@ def test_a_length_that_no_loop_has_is_unknown(length: str) -> None:
     program = JAX.replace("LENGTH, WIDTH = 64, 8", f"LENGTH = {length}")
 
     assert found_in(program) is None
+
+
+def test_helpers_that_call_each_other_are_looked_at_once() -> None:
+    """13 that each call the 12 others are 12**6 ways to the sixth call."""
+    names = [f"part_{at}" for at in range(13)]
+    helpers = "".join(
+        f"def {name}(x):\n    return {' + '.join(f'{n}(x)' for n in names if n != name)}\n"
+        for name in names
+    )
+    program = f"{helpers}{JAX}".replace("jnp.tanh(x @ params + h)", "part_0(x)")
+
+    assert found_in(program) is None

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from tfadvisor.advice.findings import CaptureNote
 from tfadvisor.causes import ProgramSource
 from tfadvisor.causes.source_files import DIFFERS, ParsedFile
-from tfadvisor.causes.witness import first_line, functions_around
+from tfadvisor.causes.walked import first_line
+from tfadvisor.causes.witness import functions_around
 from tfadvisor.metrics import MetricAbsent, class_shares, counted_hosts
 from tfadvisor.report.assembly.attribution import named_time
 from tfadvisor.report.model import AnnotatedFile, LineCost, SourcePart
