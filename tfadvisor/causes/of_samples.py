@@ -303,10 +303,10 @@ class _RunTime(msgspec.Struct, frozen=True):
     # Calls that do not lead to the loop.
 
     def _outside_of_the_level(self) -> list[RunPart]:
-        stack = self.runs.stack
+        stack, which = np.unique(self.runs.stack, return_inverse=True)
         chain = np.array(self.level.chain)
-        same = self.stacks.function[stack][:, : len(chain)] == chain
-        common = np.cumprod(same, axis=1).sum(axis=1)
+        same = self.stacks.function[stack, : len(chain)] == chain
+        common = np.cumprod(same, axis=1).sum(axis=1)[which]
         found = []
         for depth in sorted(set(common.tolist()) - {len(chain)}):
             mine = self.runs.only(common == depth)
@@ -520,11 +520,12 @@ class _RunTime(msgspec.Struct, frozen=True):
         """The runs in the one function of the program that nearly all of them call
         below a depth, and its depth; None where there is none.
         """
-        below = self.stacks.frame[sampled.stack, depth + 1 :]
-        own = self.stacks.is_own[below]
+        stack, which = np.unique(sampled.stack, return_inverse=True)
+        own = self.stacks.is_own[self.stacks.frame[stack, depth + 1 :]]
         first = own.argmax(axis=1)
-        function = self.stacks.function[sampled.stack, depth + 1 + first]
+        function = self.stacks.function[stack, depth + 1 + first]
         key = np.where(own.any(axis=1), first * (function.max() + 1) + function, -1)
+        first, key = first[which], key[which]
         us = np.bincount(key + 1, weights=sampled.us)
         best = int(us.argmax()) - 1
         if best < 0 or us.max() < _NEARLY_ALL * us.sum():
@@ -783,6 +784,7 @@ class _RunTime(msgspec.Struct, frozen=True):
             callee = self.callee(sampled, depth)
             if callee is not None:
                 return (place_of_frame(callee),)
+        sampled = sampled.of_stacks()
         upto = self.stacks.frame[sampled.stack][:, depth::-1]
         found = upto[np.arange(len(upto)), own[upto].argmax(axis=1)]
         known = own[found]

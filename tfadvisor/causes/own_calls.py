@@ -32,18 +32,20 @@ def own_calls(
     """
     if not len(sampled):
         return ()
+    begins = np.linspace(among.at_us[0], among.at_us[-1] + 1, _PARTS + 1)[1:-1]
+    parts = np.zeros((len(stacks.frame), _PARTS), np.bool_)
+    parts[sampled.stack, np.searchsorted(begins, sampled.at_us, side="right")] = True
+    sampled = sampled.of_stacks()
     row, callee, caller = _calls(stacks, sampled, depth)
     width = len(stacks.frames) + 1
     function = _function_of_frame(stacks)[callee]
     keys, which = np.unique((caller + 1) * width + function, return_inverse=True)
     us = np.bincount(which, weights=sampled.us[row], minlength=len(keys))
     total = max(int(among.us.sum()), 1)
-    begins = np.linspace(among.at_us[0], among.at_us[-1] + 1, _PARTS + 1)[1:-1]
-    part = np.searchsorted(begins, sampled.at_us, side="right")
     found = []
     for key in [int(key) for key in descending(us) if us[key] >= _LEAST * total]:
         mine = np.flatnonzero(which == key)
-        if len(set(part[row[mine]].tolist())) < _MOST_PARTS:
+        if parts[sampled.stack[row[mine]]].any(axis=0).sum() < _MOST_PARTS:
             continue
         most = np.bincount(callee[mine], weights=sampled.us[row[mine]]).argmax()
         place = place_of_frame(stacks.frames[int(most)])

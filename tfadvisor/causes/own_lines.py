@@ -36,7 +36,8 @@ def innermost_own(
     """Of each run the program's innermost frame below a depth: its number, NOBODY for
     none.
     """
-    return _first_own(stacks, stacks.frame[sampled.stack, depth + 1 :][:, ::-1])
+    stack, which = np.unique(sampled.stack, return_inverse=True)
+    return _first_own(stacks, stacks.frame[stack, depth + 1 :][:, ::-1])[which]
 
 
 def outermost_own(
@@ -45,7 +46,8 @@ def outermost_own(
     depth: int,
 ) -> Int64Array:
     """As innermost_own, the outermost."""
-    return _first_own(stacks, stacks.frame[sampled.stack, depth + 1 :])
+    stack, which = np.unique(sampled.stack, return_inverse=True)
+    return _first_own(stacks, stacks.frame[stack, depth + 1 :])[which]
 
 
 def brings_on(
@@ -57,6 +59,7 @@ def brings_on(
     this work, most time first, but for what takes hardly any of it. What is traced is
     the program's own, too.
     """
+    sampled = sampled.of_stacks()
     frames = stacks.frame[sampled.stack]
     inside = np.logical_or.accumulate(stacks.of_work(work)[frames], axis=1)
     found = _first_own(stacks, np.where(inside, NOBODY, frames)[:, ::-1])
@@ -103,7 +106,7 @@ def done_in_steps(
     """What libraries do there for the arguments of calls, or for a session's graph, but
     for tracing.
     """
-    ready = steps.only(~stacks.does(Work.COMPILE)[steps.stack])
+    ready = steps.only(~stacks.does(Work.COMPILE)[steps.stack]).of_stacks()
     found = []
     for doing in _DONE:
         frames = stacks.frame[ready.stack][:, ::-1]
@@ -135,6 +138,7 @@ def own_functions(
     are, one inside of another, the outermost first; each with its line that takes most.
     """
     found: list[RunPlace] = []
+    sampled = sampled.of_stacks()
     frames = stacks.frame[sampled.stack, depth + 1 :]
     is_own = stacks.is_own[frames]
     nth = np.where(is_own, np.cumsum(is_own, axis=1), 0)

@@ -123,7 +123,7 @@ def _adapter(
     file: str,
 ) -> str:
     """The first function of a file of Keras that is met; "" for none."""
-    seen = stacks.frame[sampled.stack]
+    seen = stacks.frame[distinct(sampled.stack)]
     for key in distinct(seen[seen != NOBODY]).tolist():
         call = stacks.frames[key]
         if PurePath(call.file).name == file:

@@ -35,7 +35,6 @@ iterator.
 """
 _MOST_MISSED = 20
 """Samples that may be missing before a gap is time of which nothing is known."""
-_DEEPEST = 250
 WORKS = tuple(Work)
 _EPOCH = WORKS.index(Work.EPOCH)
 _AT_ITS_END = tuple(map(WORKS.index, (Work.EVALUATION, Work.SAVING, Work.LOGGING)))
@@ -205,6 +204,8 @@ class Sampled(msgspec.Struct, frozen=True):
 
     def only(self, which: BoolArray) -> Sampled:
         """Those of which it is true."""
+        if which.all():
+            return self
         return Sampled(
             self.number[which],
             self.at_us[which],
@@ -212,6 +213,21 @@ class Sampled(msgspec.Struct, frozen=True):
             self.seen[which],
             self.stack[which],
             self.is_pause[which],
+        )
+
+    def of_stacks(self) -> Sampled:
+        """All runs of each stack as one, at the place of the first: tables of their
+        frames take no more memory than those of the stacks.
+        """
+        stack, first, which = np.unique(
+            self.stack, return_index=True, return_inverse=True
+        )
+        us, seen = (
+            np.bincount(which, weights=each, minlength=len(stack)).astype(np.int64)
+            for each in (self.us, self.seen)
+        )
+        return Sampled(
+            self.number[first], self.at_us[first], us, seen, stack, self.is_pause[first]
         )
 
 
@@ -235,7 +251,7 @@ def stacks_of(samples: Samples) -> Stacks:
         functions.setdefault((file, function), len(functions))
         for file, function, _ in samples.frames
     ]
-    calls = [_calls(stack, frames) for stack in samples.stacks]
+    calls = [_calls(stack, frames, samples.looked_at) for stack in samples.stacks]
     depth = np.array([len(call) for call in calls], np.int64)
     table = np.full((len(calls), int(depth.max(initial=0)) + 2), NOBODY, np.int64)
     for row, stack in enumerate(calls):
@@ -258,12 +274,16 @@ def _doing(file: str, function: str) -> Doing:
 def _calls(
     stack: list[int],
     frames: tuple[Frame, ...],
+    most: int,
 ) -> list[int]:
-    """None where tfadvisor itself or a profiler works; at most so deep."""
+    """None where tfadvisor itself or a profiler works; of a deeper stack the outer and
+    the inner ones.
+    """
     calls = (frames[number] for number in stack)
     if any(is_own(call.file) or call.work is Work.PROFILING for call in calls):
         return []
-    return stack[:_DEEPEST]
+    inner = most // 2
+    return stack if len(stack) <= most else stack[: most - inner] + stack[-inner:]
 
 
 def sampled_of(samples: Samples) -> Sampled:

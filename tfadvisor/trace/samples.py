@@ -28,6 +28,14 @@ LARGEST = 8 << 20
 MOST_SAMPLES = 2_000_000
 """That a thread's entries stand for: more is none of tfadvisor's."""
 MOST_STACKS, DEEPEST = 40_000, 256
+_MOST_FRAMES = 3_000_000
+"""Of all stacks, were each as deep as the deepest: tables of them take some 40 bytes
+each. What `tfadvisor run` writes has a tenth of that.
+"""
+_MOST_OPEN = 6_000_000
+"""As _MOST_FRAMES, of all runs of samples: functions that are open in them take some 20
+bytes each.
+"""
 BEFORE_NS = 10**8
 """So long before a window, and after it, nothing of it is being prepared or written."""
 _NAMELESS = ("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>", "<lambda>")
@@ -165,6 +173,14 @@ class Samples(msgspec.Struct, frozen=True, dict=True):
         number = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
         began = self.began_ns + np.repeat(after_us * 1000, count)
         return began + number * self.every_ns, np.repeat(stack, count)
+
+    @cached_property
+    def looked_at(self) -> int:
+        """Frames of a stack that are looked at, so that tables of all stay small."""
+        runs = sum(not thread for _, thread, _, _ in self.samples)
+        runs += 2 * (len(self.asleep) + len(self.recorded_ns))  # that cut others
+        stacks = max(len(self.stacks), 1)
+        return min(DEEPEST, _MOST_FRAMES // stacks, _MOST_OPEN // max(runs, 1))
 
     @cached_property
     def places(self) -> tuple[SampledPlace, ...]:

@@ -5,6 +5,7 @@ and twenty times their size.
 from __future__ import annotations
 
 import gzip
+import json
 import subprocess
 import sys
 import time
@@ -276,3 +277,51 @@ def test_what_a_process_holds_already_does_not_count(tmp_path: Path) -> None:
     )
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "refused\n", "")
+
+
+MAIN = ["/home/me/train.py", "main", 3]
+FRAMES = [MAIN, *(["/home/me/net.py", f"f{one}", one] for one in range(255))]
+DEEP = [*range(256)]
+
+
+def one_deep() -> tuple[list[list[int]], list[list[int]], list[list[int]]]:
+    """Of 39,990 stacks."""
+    stacks = [DEEP, *([0, one % 256] for one in range(39_989))]
+    return stacks, [[one * 10_000, 0, one, 1] for one in range(39_990)], []
+
+
+def many_runs() -> tuple[list[list[int]], list[list[int]], list[list[int]]]:
+    """Of ten stacks, in pieces by 50,000 naps."""
+    stacks = [DEEP, *([0, one] for one in range(9))]
+    naps = [[one * 100_000 + 40, one * 100_000 + 50_000] for one in range(50_000)]
+    return stacks, [[one * 1000, 0, one % 10, 1] for one in range(100_000)], naps
+
+
+@pytest.mark.parametrize("made", [one_deep, many_runs])
+def test_samples_take_memory_in_proportion(
+    tmp_path: Path,
+    made: Callable[[], tuple[list[list[int]], list[list[int]], list[list[int]]]],
+) -> None:
+    """Beside a trace: a table of all runs as deep as the deepest would not."""
+    stacks, entries, asleep = made()
+    began = 1_700_000_000_000_000_000
+    letter = {
+        "version": 2,
+        "every_ns": 10_000_000,
+        "began_ns": began,
+        "ended_ns": began + (entries[-1][0] + 10_000) * 1000,
+        "first_step_ns": began,
+        "frames": FRAMES,
+        "stacks": stacks,
+        "threads": [["MainThread", True, "7 python"]],
+        "samples": entries,
+        "asleep": asleep,
+    }
+    text = json.dumps(letter, separators=(",", ":"))
+    (tmp_path / "h.samples.json").write_text(text, encoding="ascii")
+    data = good()
+
+    code, megabytes, _ = measured(data, tmp_path)
+
+    assert code == 0
+    assert megabytes < 200 + 20 * (len(text) + len(data)) / 1e6

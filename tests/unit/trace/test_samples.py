@@ -177,3 +177,19 @@ def test_a_line_of_many_digits_is_no_step(digits: int) -> None:
     assert (
         asked_steps(host_threads(builder.decode()), f"train.py:{'9' * digits}") is None
     )
+
+
+def test_of_many_stacks_less_is_looked_at(tmp_path: Path) -> None:
+    """Three million frames at most, were all as deep: 75 of each of 40,000. Of runs
+    six million: 30 of each of 200,000 that as many naps cut.
+    """
+    few = written(tmp_path, json.dumps(samples([])))
+    many = written(tmp_path, json.dumps(samples([], stacks=[LOADS] * 40_000)))
+    naps = [[0, 9]] * 100_000
+    slept = written(tmp_path, json.dumps(samples([], asleep=naps)))
+
+    assert [None if one is None else one.looked_at for one in (few, many, slept)] == [
+        256,
+        75,
+        30,
+    ]

@@ -4,7 +4,7 @@ disagree.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -55,10 +55,23 @@ def sampled(
         return FromSamples(notes=(not_sampled(samples.why),))
     if account is None:
         return FromSamples()
+    cut = tuple(_cut(samples))
     found = disagreement_of(traced_of(attribution), account)
     if found is None:
-        return FromSamples()
-    return FromSamples((found.correction,), (found.note,))
+        return FromSamples(notes=cut)
+    return FromSamples((found.correction,), (found.note, *cut))
+
+
+def _cut(samples: Samples) -> Iterator[CaptureNote]:
+    """That the middle of deep stacks is not looked at."""
+    most = samples.looked_at
+    number = sum(len(stack) > most for stack in samples.stacks)
+    if number:
+        text = (
+            f"Of {number:,} of {len(samples.stacks):,} sampled stacks only the outer "
+            f"and inner {most} calls are looked at: all would take too much memory."
+        )
+        yield CaptureNote("samples", text, "", "")
 
 
 def with_lines(account: RunAccount, source: ProgramSource | None) -> RunAccount:

@@ -252,3 +252,15 @@ def test_what_compiles_on_a_line_that_runs_once_came_once(
     )
 
     assert with_lines(known, ProgramSource(tmp_path)).parts[0].turns == turns
+
+
+def test_stacks_that_are_cut_are_told() -> None:
+    """75 calls of each of 40,000, of which one has 100."""
+    deep = [[*range(100)], *([0] for _ in range(39_999))]
+    samples = replace(NOT_SEEN, stacks=deep)
+    *_, note = sampled(STEP, samples, steps_in(log=40)).notes
+
+    assert note.note == (
+        "Of 1 of 40,000 sampled stacks only the outer and inner 75 calls are looked "
+        "at: all would take too much memory."
+    )
