@@ -140,6 +140,8 @@ def steps_line(report: Report) -> str:
     )
 
 
+_OF_STEPS = 0.9
+"""Of the run; from there on its verdict is the step's."""
 _SENTENCE_END = re.compile(r"(?<=[.!?]) (?=[A-Z])")
 
 
@@ -152,13 +154,21 @@ def verdict_sentence(report: Report) -> str:
     first, *others = _SENTENCE_END.split(one_line(report.verdict.summary))
     for other in others:
         if other.startswith("One change could save"):
-            return f"{first.rstrip('.')}; {other[0].lower()}{other[1:]}"
+            saves = f"{other[0].lower()}{other[1:].rstrip('.')}{_of_what(report)}."
+            return f"{first.rstrip('.')}; {saves}"
     if report.verdict.healthy and is_dim(report):
         return (
             f"{first} Whether they need to, or could do it faster, this trace cannot "
             "tell."
         )
     return first
+
+
+def _of_what(report: Report) -> str:
+    """Where the sentence before speaks of the run."""
+    account = report.run_account
+    is_of_run = account is not None and account.steps < _OF_STEPS
+    return " of a step" if is_of_run else ""
 
 
 def passed_line(report: Report) -> str:

@@ -24,7 +24,7 @@ from tfadvisor.report.of_the_run import (
     statement_rows,
     statements_note,
 )
-from tfadvisor.report.wording import cause_words, head_line
+from tfadvisor.report.wording import cause_words, head_line, verdict_sentence
 from tfadvisor.units import duration
 
 
@@ -87,6 +87,21 @@ def test_the_head_says_how_long_a_step_is_while_nothing_is_recorded(
 
     assert ("while nothing is recorded" in head) is words.endswith("is recorded)")
     assert words.format(duration(step_ms)) in head
+
+
+@pytest.mark.parametrize(("steps", "words"), [(0.9, ""), (0.89, " of a step")])
+def test_what_a_change_saves_is_of_a_step_where_the_verdict_is_of_the_run(
+    steps: float, words: str
+) -> None:
+    report = reported(statement(12, 0.9))
+    assert report.run_account is not None
+    summary = "The steps are all. They launch. One change could save up to 98%."
+    verdict = replace(report.verdict, bottleneck="launch", summary=summary)
+    account = replace(report.run_account, steps=steps)
+
+    said = verdict_sentence(replace(report, run_account=account, verdict=verdict))
+
+    assert said == f"The steps are all; one change could save up to 98%{words}."
 
 
 @pytest.mark.parametrize(
