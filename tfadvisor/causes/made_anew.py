@@ -28,6 +28,7 @@ from tfadvisor.causes.walked import (
     COMPREHENSIONS,
     Function,
     Loop,
+    asked_once,
     calls_in,
     covers,
     first_line,
@@ -735,17 +736,26 @@ def variables(function: Function) -> set[str]:
     return arguments_in(function.args) | _written(own_nodes(function))
 
 
-def _shared(tree: ast.Module, function: Function) -> set[str]:
+def _shared(tree: ast.Module, function: Function) -> frozenset[str]:
     """Variables of the module and of functions around a function that are written in
     their loops, or by other functions.
     """
     around = functions_around(tree, first_line(function))[:-1]
-    found = declared_outer(nodes_in(tree))
-    for scope in (tree, *around):
-        for loop in own_nodes(scope):
-            if isinstance(loop, Loop):
-                found |= _written([loop, *own_nodes(loop)])
-    return found
+    scopes = (tree, *around)
+    return _declared_outer(tree).union(*map(_written_in_loops, scopes))
+
+
+@asked_once
+def _declared_outer(tree: ast.Module) -> frozenset[str]:
+    return frozenset(declared_outer(nodes_in(tree)))
+
+
+@asked_once
+def _written_in_loops(scope: Function | ast.Module) -> frozenset[str]:
+    """Variables that a function, or a file, writes in its own loops."""
+    loops = [node for node in own_nodes(scope) if isinstance(node, Loop)]
+    within = (node for loop in loops for node in (loop, *own_nodes(loop)))
+    return frozenset(_written(within))
 
 
 def _written(nodes: Iterable[ast.AST]) -> set[str]:
@@ -756,6 +766,7 @@ def _written(nodes: Iterable[ast.AST]) -> set[str]:
     }
 
 
+@asked_once
 def _written_again(tree: ast.Module) -> set[str]:
     """Attributes that are written elsewhere than where an object begins."""
     begins = {

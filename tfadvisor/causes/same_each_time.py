@@ -20,12 +20,12 @@ from tfadvisor.causes.called import (
     arguments_in,
     dotted,
     last_name,
-    only_function,
     owner_of,
     stored_in,
 )
 from tfadvisor.causes.source_files import ParsedFile
 from tfadvisor.causes.walked import Function, functions_in, nodes_in, own_nodes
+from tfadvisor.tallies import listed
 
 Mapped = Function | ast.Lambda
 _DEEPEST = 8
@@ -74,6 +74,11 @@ class SameEachTime:
         self._files = files
         self._may = _ORDERS if any_order else frozenset[str]()
         self._known: dict[ast.AST, bool] = {}
+        self._defined = listed(
+            (function.name, (function, parsed))
+            for parsed in files
+            for function in functions_in(parsed.tree)
+        )
 
     def gives_same(self, mapped: Mapped, parsed: ParsedFile, depth: int = 0) -> bool:
         """Whether a function does, with all that it calls in the program's files."""
@@ -156,9 +161,8 @@ class SameEachTime:
 
     def definition(self, name: str) -> tuple[Function, ParsedFile] | None:
         """The only function of this name in the files."""
-        found = only_function([parsed.tree for parsed in self._files], name)
-        homes = (x for x in self._files if found in functions_in(x.tree))
-        return None if found is None else (found, next(homes))
+        found = self._defined.get(name, [])
+        return found[0] if len(found) == 1 else None
 
     def _is_known_name(
         self, name: str, mapped: Mapped, parsed: ParsedFile, depth: int

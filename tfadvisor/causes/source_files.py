@@ -33,6 +33,8 @@ _MOST_NODES = 200_000
 """Of a file's syntax, ten times what long programs have: all that is asked of a file
 takes time by their number.
 """
+_MOST_IN_ALL = 1_000_000
+"""Of the files that are searched without being asked for by their names."""
 _MOST_FILES = 5_000
 _DEEPEST = 100
 """Levels of nodes in one another: copying one takes some Python calls for each, of
@@ -78,6 +80,7 @@ class SourceFiles:
         self._only_same = place is None
         self._parsed: dict[str, ParsedFile | None] = {}
         self._differ: set[str] = set()
+        self._first: dict[int, list[ParsedFile]] = {}
 
     def read(self, file: str) -> ParsedFile | None:
         """None for a name that no file has, or several equally near to the folder have,
@@ -92,10 +95,24 @@ class SourceFiles:
 
     def first(self, most: int) -> list[ParsedFile]:
         """Of so many names; none of them counts as asked for."""
-        differ = set(self._differ)
-        read = [self.read(file) for file in list(self._files)[:most]]
-        self._differ = differ
-        return [parsed for parsed in read if parsed is not None]
+        if most not in self._first:
+            differ = set(self._differ)
+            self._first[most] = self._read_first(most)
+            self._differ = differ
+        return self._first[most]
+
+    def _read_first(self, most: int) -> list[ParsedFile]:
+        found, nodes = list[ParsedFile](), 0
+        for parsed in map(self.read, list(self._files)[:most]):
+            nodes += 0 if parsed is None else len(walked(parsed.tree).nodes)
+            if nodes > _MOST_IN_ALL:
+                self.unread.append(
+                    "The program's files are too long to be read all: name its own "
+                    "folder, or its script, with --source."
+                )
+                break
+            found += [] if parsed is None else [parsed]
+        return found
 
     def _given(self, place: Path) -> dict[str, list[Path]]:
         if place.is_file():

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tfadvisor.causes import source_files
 from tfadvisor.causes.source_files import SourceFiles
 from tfadvisor.trace.noted_sources import NotedSource
 
@@ -192,3 +193,17 @@ def test_a_file_of_more_syntax_than_people_write_is_left_out(tmp_path: Path) -> 
     assert files.unread == [
         "tables.py is left out: its syntax has more than 200,000 nodes."
     ]
+
+
+def test_files_are_searched_up_to_a_sum_and_read_by_name_beyond(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six files of 45 assignments of four nodes: five are 900, six too many."""
+    for at in range(6):
+        (tmp_path / f"part_{at}.py").write_text("x = 1\n" * 45, "utf-8")
+    monkeypatch.setattr(source_files, "_MOST_IN_ALL", 1_000)
+    files = SourceFiles(tmp_path)
+
+    assert len(files.first(200)) == len(files.first(200)) == 5
+    assert len(files.unread) == 1
+    assert all(files.read(f"part_{at}.py") is not None for at in range(6))
