@@ -97,6 +97,10 @@ def never_stepped(found: Nothing, program: StartedProgram) -> bool:
     return is_whole and bool(found.processes) and not found.refusal
 
 
+_AT_ONCE_SECONDS = 2.0
+"""A program that fails so soon was mistyped, or misses what it imports."""
+
+
 def _end_words(code: int | None) -> str:
     if code is None:
         return "runs on"
@@ -112,6 +116,11 @@ def _overdue(ended: _Ended) -> tuple[str, str]:
 
 
 def _no_framework(ended: _Ended) -> tuple[str, str]:
+    if ended.code and ended.seconds < _AT_ONCE_SECONDS:
+        return (
+            f"{ended.head}, before it imported TensorFlow or JAX.",
+            "What it says itself stands above.",
+        )
     return (
         f"{ended.head}, and no process of it had imported TensorFlow or JAX.",
         "Python started with -I, -E or -S keeps the recorder out, and so does a "

@@ -58,6 +58,29 @@ def test_the_first_reason_that_applies_is_said(
     assert words in said(found, code)
 
 
+@pytest.mark.parametrize(
+    ("code", "seconds", "remedy"),
+    [
+        (
+            2,
+            1.9,
+            "before it imported TensorFlow or JAX. What it says itself stands above.",
+        ),
+        (2, 2.0, "Python started with -I"),
+        (0, 1.9, "Python started with -I"),
+    ],
+)
+def test_a_program_that_fails_at_once_says_itself_why(
+    code: int, seconds: float, remedy: str
+) -> None:
+    """As one whose name was mistyped."""
+    started = SimpleNamespace(ended=lambda: code, interrupted=False, overdue=False)
+
+    why = why_nothing(["train"], Nothing([], None), started, seconds)  # type: ignore[arg-type]
+
+    assert remedy in str(why)
+
+
 def test_a_program_that_a_failing_profiler_may_have_harmed_is_told_so() -> None:
     found = Nothing([process("a")], "it failed in CUPTI", failed=True)
 
