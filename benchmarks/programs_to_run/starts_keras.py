@@ -1,6 +1,7 @@
-"""As starts_jax.py, by Keras' fit."""
+"""As starts_jax.py, by Keras' fit; with EAGER set, op by op."""
 
 import hashlib
+import os
 import sys
 import time
 
@@ -20,7 +21,7 @@ def train(steps):
     random = np.random.default_rng(0)
     x = random.random((512, 16), dtype=np.float32)
     model = keras.Sequential([keras.layers.Dense(8), keras.layers.Dense(1)])
-    model.compile("sgd", "mse")
+    model.compile("sgd", "mse", run_eagerly="EAGER" in os.environ)
     dataset = tf.data.Dataset.from_tensor_slices((x, x.sum(1))).shuffle(512, seed=1)
     dataset = dataset.repeat().batch(32)
     model.fit(dataset, steps_per_epoch=steps, verbose=0, callbacks=[Slow()])

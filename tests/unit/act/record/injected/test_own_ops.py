@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -113,6 +114,18 @@ def test_a_line_that_calls_fit_made_none() -> None:
     )
 
     assert own_ops()["ops"] == [("mine/MatMul", "MatMul", 0, 4, 0, 2)]
+    assert graph.ops
+
+
+def test_no_object_is_asked_what_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of TensorFlow's eager ops may not be whole: asking them from another thread
+    ended two of six recorded programs with a segmentation fault.
+    """
+    graph = FuncGraph(op("Sum", "Sum", (PROGRAM, 3, "step"), (OPS, 80, "reduce_sum")))
+    for traversing in ("get_referrers", "get_referents", "collect"):
+        monkeypatch.delattr(gc, traversing)
+
+    assert own_ops()["ops"] == [("Sum", "Sum", 0, 3, 0, 2)]
     assert graph.ops
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import sys
 import time
+from itertools import compress
 from typing import Any
 
 from .own_sources import is_own
@@ -75,13 +76,20 @@ def _ops() -> Any:
     kinds = [kind for kind in [getattr(module, "FuncGraph", None)] if kind]
     for kind in kinds:
         kinds += kind.__subclasses__()
-    # Instances refer to their type; a list of all objects would keep them alive.
-    for graph in gc.get_referrers(*kinds) if kinds else ():
-        if type(graph) in kinds:
-            made_of = _captured(graph)
-            for op in graph.get_operations():  # inputs come before what they make
-                made_of[op.name] = _made_of(op, made_of)
-                yield op, made_of[op.name]
+    for graph in _alive(frozenset(kinds)) if kinds else ():
+        made_of = _captured(graph)
+        for op in graph.get_operations():  # inputs come before what they make
+            made_of[op.name] = _made_of(op, made_of)
+            yield op, made_of[op.name]
+
+
+def _alive(kinds: frozenset[type]) -> list[Any]:
+    """All objects of these types. `gc.get_referrers` asks each object what it holds,
+    which ends the process while TensorFlow runs ops one by one: some of theirs are not
+    whole yet.
+    """
+    found = gc.get_objects()
+    return list(compress(found, map(kinds.__contains__, map(type, found))))
 
 
 def _captured(graph: Any) -> dict[str, int]:
