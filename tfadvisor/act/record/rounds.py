@@ -451,7 +451,8 @@ def _with_function(stacks: Sequence[Stack], file: str, function: str) -> Stack:
 
 def _going_round(stacks: Sequence[Stack]) -> ProgramLoop | None:
     """Outermost first: the function in which lines come again and again; where none is
-    seen to, the innermost whose line, the same in all samples, lies in a loop.
+    seen to, the innermost whose line, the same in all samples, lies in a loop. What a
+    library's loop over batches calls is a part of its round.
     """
     steady: ProgramLoop | None = None
     for depth in range(min(map(len, stacks))):
@@ -468,7 +469,23 @@ def _going_round(stacks: Sequence[Stack]) -> ProgramLoop | None:
         if len(stacks) < _FEWEST_SAMPLES:
             break
         steady = _in_loop(stacks[-1], depth, steady) or steady
+        if _is_over_batches(stacks[-1][depth]):
+            break
     return steady
+
+
+def _is_over_batches(frame: Frame) -> bool:
+    """Whether a library's training loop is at a line of its innermost loop, and not at
+    the end of an epoch.
+    """
+    file, function, line = frame
+    if not loops_over_steps(file, function):
+        return False
+    around = _loop_around(file, line, line)
+    if around is None:
+        return False
+    first, last = around
+    return all(begin <= first or end > last for begin, end in _loops_in(file))
 
 
 def _in_loop(

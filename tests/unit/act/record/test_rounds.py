@@ -447,3 +447,32 @@ def test_an_epoch_is_no_round_of_fit() -> None:
     callbacks = f"{fit}:400 train.py:on:9"
     by_turns = sampled(8 * [(steps, 70), (callbacks, 30)])
     assert round_ms(by_turns, loop.in_samples) == pytest.approx(1000)
+
+
+@pytest.mark.parametrize(
+    ("line", "function", "lines"),
+    [(4, "fit", (3, 4)), (5, "on_batch_end", (9, 10))],
+    ids=["after a batch", "at the end of an epoch"],
+)
+def test_a_loop_that_a_batch_calls_back_is_a_part_of_fits_round(
+    tmp_path: Path, line: int, function: str, lines: tuple[int, int]
+) -> None:
+    """A callback goes through nine texts, line 9 and what it calls by turns; fit is at
+    one line meanwhile.
+    """
+    trainer = tmp_path / "keras" / "src" / "backend" / "tensorflow" / "trainer.py"
+    trainer.parent.mkdir(parents=True)
+    fit = "def fit(data):", " for epoch in epochs:", "  for batch in data:"
+    trainer.write_text("\n".join((*fit, "   call(batch)", "  end()")))
+    train = tmp_path / "train.py"
+    callback = " for text in texts:", "  predict(text)"
+    train.write_text("\n".join((*7 * ["#"], "def on_batch_end():", *callback)))
+    outer = (str(train), "<module>", 20), (str(trainer), "fit", line)
+    inner = [(str(train), "on_batch_end", at) for at in (9, 10)]
+    stacks = [(*outer, inner[tick // 3 % 2]) for tick in range(60)]
+
+    loop = loop_of(stacks).loop
+
+    assert loop is not None
+    assert (loop.within or loop.function) == function
+    assert loop.lines == lines
