@@ -244,6 +244,16 @@ def may_use_devices(file: str, function: str) -> bool:
     return waits_for_others(f"${path.rpartition('/')[2]}:1 {bare(function)}")
 
 
+_TRAINER_ON_TENSORFLOW = "keras/src/backend/tensorflow/trainer.py"
+
+
+def takes_batches(file: str) -> bool:
+    """Whether each round of a loop in this file takes a batch from tf.data, as Keras'
+    own training loops on TensorFlow do, whatever data they are given.
+    """
+    return file.replace("\\", "/").endswith(_TRAINER_ON_TENSORFLOW)
+
+
 def loops_over_steps(file: str, function: str) -> bool:
     """Whether a library's function is a training loop."""
     folder, _, name = file.replace("\\", "/").rpartition("/")

@@ -28,6 +28,7 @@ from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.names.frames import frame_place
 from tfadvisor.timeline.names.host_events import called_function
 from tfadvisor.timeline.names.program_calls import jitted_function
+from tfadvisor.timeline.names.stack_frames import takes_batches
 from tfadvisor.timeline.steps.markers import MarkedSteps, drawn_steps, marked_steps
 from tfadvisor.timeline.steps.periodicity import (
     LEAST_CYCLES,
@@ -99,6 +100,7 @@ def find_steps(
     driver = driving_thread(threads)
     launching = cache(partial(calls_with_device_work, trace, threads, devices))
     round_ms = samples.round_ms if samples is not None else 0.0
+    loop = samples.loop if samples is not None else None
     guess = inferred_steps(
         trace,
         threads,
@@ -106,7 +108,7 @@ def find_steps(
         driver,
         launching,
         round_ms,
-        takes_batches=samples is not None and _takes_batches(samples.loop),
+        by_batch=loop is not None and takes_batches(loop[0]),
     )
     if guess is not None:
         names = tuple(f"step {index}" for index in range(len(guess.starts)))
@@ -507,7 +509,7 @@ def inferred_steps(
     launching: Callable[[], Calls | None],
     round_ms: float = 0.0,
     *,
-    takes_batches: bool = False,
+    by_batch: bool = False,
 ) -> Inferred | None:
     """The first of these that gives three cycles: module executions, a launch pattern,
     the host's loop. Where a round of the loop is known, the first of its length, if any
@@ -515,9 +517,9 @@ def inferred_steps(
 
     launching: gives the calls of the function that launches most device work, asked
     only where it is needed. round_ms: of the program's loop, 0 for unknown.
-    takes_batches: whether each of its rounds is known to take a batch from tf.data.
+    by_batch: whether each of its rounds is known to take a batch from tf.data.
     """
-    whole = partial(_of_batches, threads=threads, takes_batches=takes_batches)
+    whole = partial(_of_batches, threads=threads, by_batch=by_batch)
     attempts: tuple[Callable[[], Inferred | None], ...] = (
         lambda: executions_on_device(trace),
         lambda: calls_of_jitted_function(threads, devices, driver),
@@ -542,25 +544,17 @@ def inferred_steps(
     return first
 
 
-_KERAS_TRAINER = "keras/src/backend/tensorflow/trainer.py"
 _LEAST_BATCHES = 0.5
 """Of a sequence's turns, that take a batch, to be rounds of a loop that does."""
 
 
-def _takes_batches(loop: tuple[str, str, int, int] | None) -> bool:
-    """Whether a round of the program's loop takes a batch from tf.data, as Keras' own
-    training loop on TensorFlow does, whatever data it is given.
-    """
-    return loop is not None and loop[0].replace("\\", "/").endswith(_KERAS_TRAINER)
-
-
 def _of_batches(
-    turns: Inferred | None, threads: Threads, takes_batches: bool
+    turns: Inferred | None, threads: Threads, by_batch: bool
 ) -> Inferred | None:
     """Not the turns of a layer, as of a recurrent one that runs op by op, where a round
     of the loop takes a batch.
     """
-    if turns is None or not takes_batches:
+    if turns is None or not by_batch:
         return turns
     asked = threads.start[threads.everywhere(HostClass.GET_NEXT)]
     within = (asked >= turns.starts[0]) & (asked <= turns.ends[-1])

@@ -181,7 +181,7 @@ def test_what_hangs_is_ended(place: Place) -> None:
     place.patch("hangs.diff", "return number", "import time; time.sleep(1000)")
 
     result = place.tried(
-        "--patch", "hangs.diff", "--budget", "10s", "--", PYTHON, "train.py", 5000
+        "--patch", "hangs.diff", "--budget", "30s", "--", PYTHON, "train.py", 5000
     )
 
     assert result["outcome"] == "cannot tell"
