@@ -54,7 +54,7 @@ from tfadvisor.timeline.timeline_parts import Device, StepKind, Steps, StepSourc
 from tfadvisor.timeline.windows import leading
 from tfadvisor.trace import host_of
 from tfadvisor.trace.columns import HostTrace
-from tfadvisor.trace.samples import read_samples
+from tfadvisor.trace.samples import Samples, read_samples
 from tfadvisor.units import PS_PER_MS, number_of
 from tfadvisor.vocabulary import DeviceKind, TimeClass
 
@@ -99,16 +99,9 @@ def find_steps(
         return _as_marked(marked, threads)
     driver = driving_thread(threads)
     launching = cache(partial(calls_with_device_work, trace, threads, devices))
-    round_ms = samples.round_ms if samples is not None else 0.0
-    loop = samples.loop if samples is not None else None
+    round_ms, by_batch = _known_rounds(samples)
     guess = inferred_steps(
-        trace,
-        threads,
-        devices,
-        driver,
-        launching,
-        round_ms,
-        by_batch=loop is not None and takes_batches(loop[0]),
+        trace, threads, devices, driver, launching, round_ms, by_batch=by_batch
     )
     if guess is not None:
         names = tuple(f"step {index}" for index in range(len(guess.starts)))
@@ -130,6 +123,16 @@ def find_steps(
     if drawn is not None:
         return _as_marked(drawn, threads)
     return _whole_trace(threads, devices, driver)
+
+
+def _known_rounds(samples: Samples | None) -> tuple[float, bool]:
+    """(ms of a round of the program's loop, 0 for unknown; whether each takes a batch
+    from tf.data), as far as `tfadvisor run` saw it.
+    """
+    if samples is None:
+        return 0.0, False
+    file = samples.loop[0] if samples.loop is not None else ""
+    return samples.round_ms, takes_batches(file)
 
 
 def asked_steps(threads: Threads, step: str) -> Steps | None:
