@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from tfadvisor.causes import ProgramSource
 
 
-_PART_OF_A_ROUND = 5.0
-"""Times as long as a step of the window; recording itself makes steps longer."""
-
-
 class Correction(msgspec.Struct, frozen=True):
     """A function of the program that recording made look larger than it is, or all
     else.
@@ -79,12 +75,8 @@ class Evidence(msgspec.Struct, frozen=True, dict=True):
         return lasting.steps + sum(part.fraction for part in waits)
 
     def is_of_parts(self, step_ms: float | None) -> bool:
-        """Whether a round of the loop takes far longer, while nothing is recorded, than
-        what the window counts as a step: it shows parts of a round then. step_ms: of
-        such a step, None for unknown.
-        """
-        round_ms = None if self.account is None else self.account.step_ms
-        return bool(step_ms and round_ms and round_ms >= _PART_OF_A_ROUND * step_ms)
+        """As RunAccount's; False where nothing was seen of the run."""
+        return self.account is not None and self.account.is_of_parts(step_ms)
 
     @cached_property
     def outside(self) -> tuple[Outside, ...]:

@@ -27,6 +27,8 @@ LONG_STAYS = "long stays in one call"
 """Such pauses, where no input pipeline was seen."""
 _MUCH = 0.01
 """Of the run."""
+_PART_OF_A_ROUND = 5.0
+"""Times as long as a step of the window; recording itself makes steps longer."""
 
 
 class RunPlace(msgspec.Struct, frozen=True):
@@ -206,6 +208,14 @@ class RunAccount(msgspec.Struct, frozen=True):
     """What libraries do in the steps for arguments or for a session's graph, as far as
     samples meet it.
     """
+
+    def is_of_parts(self, step_ms: float | None) -> bool:
+        """Whether a round of the loop takes far longer, while nothing is recorded, than
+        what the window counts as a step: it shows parts of a round then. step_ms: of
+        such a step, None for unknown.
+        """
+        round_ms = self.step_ms
+        return bool(step_ms and round_ms and round_ms >= _PART_OF_A_ROUND * step_ms)
 
     @property
     def outside(self) -> tuple[RunPart, ...]:

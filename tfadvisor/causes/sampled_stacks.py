@@ -357,8 +357,7 @@ def unrecorded(
 ) -> Sampled:
     """Without what passed while a profiler was at work, or began or ended to be, and
     without the first slow freeing of an iterator behind it: it waits for a thread of
-    tf.data that sleeps for seconds, which was seen in programs that were recorded
-    alone.
+    tf.data that sleeps for seconds, which was seen only where a profiler had recorded.
     """
     stays = trues(sampled)
     frees = frees_long(stacks, sampled)

@@ -146,10 +146,6 @@ class Snapshot(msgspec.Struct, frozen=True):
         return self.about.get(CALLS) == other.about.get(CALLS)
 
 
-_FAR_LONGER = 5.0
-"""Times as long as a step of the window; recording itself makes steps longer."""
-
-
 def _parts_of_a_round(report: Report) -> str:
     """`steps of 121 µs, of a round of 592 ms`: where the window shows no whole round of
     the program's loop; "" where it may.
@@ -157,7 +153,7 @@ def _parts_of_a_round(report: Report) -> str:
     account, times = report.run_account, report.steps.time_ms
     if account is None or account.step_ms is None or times is None:
         return ""
-    if account.step_ms < _FAR_LONGER * times.median:
+    if not account.is_of_parts(times.median):
         return ""
     parts, whole = duration(times.median), duration(account.step_ms)
     return f"steps of {parts}, of a round of {whole}"
