@@ -438,7 +438,7 @@ def _tensors_made(question: Question) -> RunDone:
     place = found.places[0]
     text = "" if source is None else source.text_at(place.file, place.line)
     if _LOOPS_OF_KERAS.search(text):
-        raise MetricAbsent("Keras' own loop makes them, of what it keeps itself")
+        raise MetricAbsent("Keras' own loop makes them, at no line of the program")
     return found
 
 

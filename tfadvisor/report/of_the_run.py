@@ -75,13 +75,14 @@ def unrecorded_words(report: Report) -> str:
     """` (50 ms while nothing is recorded)`: how long a step is then, where that is
     another time, or that it is another step; "" where it is the same.
     """
-    times = _unlike(report.run_account, report.steps, _OTHER_TIME)
-    if times is None:
+    account = report.run_account
+    times = _unlike(account, report.steps, _OTHER_TIME)
+    if account is None or times is None:
         return _estimated_words(report)
     recorded, alone = times
-    if alone >= _ANOTHER_STEP * recorded:
+    if account.is_of_parts(recorded):
         return f" (parts of a round of {duration(alone)})"
-    if recorded >= _ANOTHER_STEP * alone:
+    if max(times) >= _ANOTHER_STEP * min(times):
         return f" (a round of the loop takes {duration(alone)})"
     return f" ({duration(alone)} while nothing is recorded)"
 

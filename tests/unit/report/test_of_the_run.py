@@ -69,9 +69,10 @@ def test_one_line_that_takes_all_is_not_repeated() -> None:
         (0.8, "({} while nothing is recorded)"),
         (0.95, ""),
         (0.4, "(a round of the loop takes {})"),
+        (4.9, "(a round of the loop takes {})"),
         (5.0, "(parts of a round of {})"),
     ],
-    ids=["longer while recorded", "as long", "several rounds", "parts of a round"],
+    ids=["longer while recorded", "as long", "several rounds", "slower", "parts"],
 )
 def test_the_head_says_how_long_a_step_is_while_nothing_is_recorded(
     share: float, words: str

@@ -118,7 +118,7 @@ def _overdue(ended: _Ended) -> tuple[str, str]:
 def _no_framework(ended: _Ended) -> tuple[str, str]:
     if ended.code and ended.seconds < _AT_ONCE_SECONDS:
         return (
-            f"{ended.head}, before it imported TensorFlow or JAX.",
+            f"{ended.head}, and was not seen to import TensorFlow or JAX.",
             "What it says itself stands above.",
         )
     return (

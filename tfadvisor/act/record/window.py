@@ -283,10 +283,10 @@ def add_samples(folder: Path, watch: Watch) -> None:
 
 def _with_rounds(letter: dict[str, Any]) -> dict[str, Any]:
     """With how long a round takes by all samples, where it was not known before."""
-    samples = msgspec.convert(letter, Samples)
-    if samples.loop is None or samples.round_ms:
+    if not letter["loop"] or letter["round_ms"]:
         return letter
-    return {**letter, "round_ms": round_ms(samples, samples.loop)}
+    samples = msgspec.convert(letter, Samples)
+    return {**letter, "round_ms": round_ms(samples, tuple(letter["loop"]))}
 
 
 # What they show.

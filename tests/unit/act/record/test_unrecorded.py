@@ -64,7 +64,7 @@ def test_the_first_reason_that_applies_is_said(
         (
             2,
             1.9,
-            "before it imported TensorFlow or JAX. What it says itself stands above.",
+            "was not seen to import TensorFlow or JAX. What it says itself stands above.",
         ),
         (2, 2.0, "Python started with -I"),
         (0, 1.9, "Python started with -I"),
